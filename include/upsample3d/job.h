@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The contract of the kernel: what a plan hands over. Numbers and pointers, no functions. */
+#ifndef UPSAMPLE3D_JOB_H
+#define UPSAMPLE3D_JOB_H
+
+#include <stdint.h>
+
+#include "magic.h"
+
+/* Element types, as dtypes.py numbers them. */
+enum { FLOAT32 = 0, FLOAT16 = 1, BFLOAT16 = 2, FLOAT64 = 3 };
+
+/* What a band does: SUM adds weighted sources, PICK copies one source per result, SAME copies source k to result k. */
+enum { SUM = 0, PICK = 1, SAME = 2 };
+
+/* How the W pass runs: rows lie ready (SAME), lanes are summed along the row, or rows are turned into columns. */
+enum { W_NONE = 0, W_LANES = 1, W_COLUMNS = 2 };
+
+/* Results that are turned into columns together: one cache line of reals. */
+#define COLUMN_BYTES 64
+
+/* One axis: result k = sum of w[start[k] + t] * source[lo[k] + t] over t < start[k + 1] - start[k], t ascending. */
+typedef struct {
+    int64_t results;
+    const int64_t *lo;    /* [results], ascending */
+    const int64_t *start; /* [results + 1] */
+    const void *w;        /* in the accumulator's type; NULL: every weight is one */
+    int64_t kind;         /* SUM, PICK or SAME */
+} band_t;
+
+/* Bytes from one index to the next. A plane is (n, c); in channels-last memory c is 0 and the lanes are the channels. */
+typedef struct {
+    int64_t n, c, d, h, w, lane;
+} strides_t;
+
+/* Where the parts of one thread's scratch begin, in bytes, each a multiple of 64. */
+typedef struct {
+    int64_t block;   /* the tile after D: source rows of reals */
+    int64_t rows;    /* after H: up to a column's worth of rows of reals */
+    int64_t columns; /* the same, turned */
+    int64_t sums;    /* after W, still turned; or one row of reals */
+    int64_t packed;  /* one source row of elements, made contiguous */
+    int64_t line;    /* result rows of elements, on their way to strided memory */
+    int64_t size;    /* of one thread's scratch */
+} scratch_t;
+
+typedef struct {
+    int64_t dtype, itemsize;
+    int64_t copy;                   /* SCH_ID 0: elements are moved as bytes, not summed */
+    int64_t copy_bytes, copy_unit;  /* SCH_ID 0 between alike dense arrays: their size, and bytes per unit; else 0 */
+    band_t d, h, w;
+    int64_t planes, channels;       /* plane p is (n, c) = (p / channels, p % channels) */
+    int64_t lanes;                  /* elements that go together along w: C in channels-last memory, else 1 */
+    strides_t source, result;
+    int64_t source_row, result_row; /* whether a row's elements are contiguous (and aligned) */
+    int64_t source_slab;            /* whether a slab's rows are, too */
+    int64_t w_form;                 /* W_NONE, W_LANES or W_COLUMNS */
+    int64_t h_run, w_run;           /* results of a tile along h and w */
+    int64_t h_runs, w_runs;
+    int64_t inner;                  /* planes that one unit walks: N*C, N, 1 for SCH_ID 1, 2, 3 */
+    int64_t groups;                 /* planes / inner: unit's group g walks planes g, g + groups, ... */
+    int64_t units;                  /* groups * h_runs * w_runs * d.results */
+    int64_t slab;                   /* units between two looks at pending signals */
+    magic_t by_d, by_w_runs, by_h_runs, by_channels;
+    scratch_t scratch;
+} job_t;
+
+#endif

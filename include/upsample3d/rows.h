@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a row is: load and widen, sum with weights, turn into columns and back, round and store.
+ *
+ * Elements are what memory holds: float, double, f16, bf16. Reals are what is summed: float, or double for double.
+ * Multiply and add round separately (the build forbids contraction), so every CPU level gives the same bits.
+ */
+#ifndef UPSAMPLE3D_ROWS_H
+#define UPSAMPLE3D_ROWS_H
+
+#include <fenv.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <utility>
+
+#include "job.h"
+
+/* ---- Vectors: the only lines that ask which instructions there are ---- */
+
+#if defined(__AVX512F__) && defined(__AVX512BW__)
+#include <immintrin.h>
+#define VECTOR_BYTES 64
+#elif defined(__AVX2__) && defined(__F16C__)
+#include <immintrin.h>
+#define VECTOR_BYTES 32
+#else
+#define VECTOR_BYTES 16
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+
+struct f16 {
+    uint16_t bits;
+};
+struct bf16 {
+    uint16_t bits;
+};
+
+typedef float floats __attribute__((vector_size(VECTOR_BYTES)));
+typedef double doubles __attribute__((vector_size(VECTOR_BYTES)));
+typedef uint32_t words __attribute__((vector_size(VECTOR_BYTES)));
+typedef uint16_t halves __attribute__((vector_size(VECTOR_BYTES / 2)));
+
+template <class real> struct vector_of;
+template <> struct vector_of<float> {
+    typedef floats type;
+};
+template <> struct vector_of<double> {
+    typedef doubles type;
+};
+template <class real> using vec = typename vector_of<real>::type;
+template <class real> constexpr int LANES = VECTOR_BYTES / sizeof(real);
+template <class real> constexpr int COLUMN = COLUMN_BYTES / sizeof(real);
+
+template <class to, class from> INLINE to same_bits(from x) {
+    to y;
+    static_assert(sizeof y == sizeof x, "same size");
+    memcpy(&y, &x, sizeof y);
+    return y;
+}
+template <class type> INLINE type read(const void *p) {
+    type x;
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+
+INLINE floats load(const float *p) { return read<floats>(p); }
+INLINE doubles load(const double *p) { return read<doubles>(p); }
+INLINE floats load(const bf16 *p) {
+    return same_bits<floats>(__builtin_convertvector(read<halves>(p), words) << 16);
+}
+
+INLINE void store(float *p, floats x) { memcpy(p, &x, sizeof x); }
+INLINE void store(double *p, doubles x) { memcpy(p, &x, sizeof x); }
+/* To nearest even. A NaN here came from bf16 or from arithmetic: its low half is zero, so the carry cannot reach it. */
+INLINE void store(bf16 *p, floats x) {
+    words bits = same_bits<words>(x);
+    bits += 0x7fff + ((bits >> 16) & 1);
+    halves rounded = __builtin_convertvector(bits >> 16, halves);
+    memcpy(p, &rounded, sizeof rounded);
+}
+
+#if VECTOR_BYTES == 64
+/* Masked forms with every lane on: gcc 12 warns about the undefined vector inside the plain ones. */
+INLINE floats load(const f16 *p) { return (floats)_mm512_maskz_cvtph_ps(0xffff, read<__m256i>(p)); }
+INLINE void store(f16 *p, floats x) {
+    __m256i rounded = _mm512_maskz_cvtps_ph(0xffff, (__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    memcpy(p, &rounded, sizeof rounded);
+}
+#elif VECTOR_BYTES == 32
+INLINE floats load(const f16 *p) { return (floats)_mm256_cvtph_ps(read<__m128i>(p)); }
+INLINE void store(f16 *p, floats x) {
+    __m128i rounded = _mm256_cvtps_ph((__m256)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    memcpy(p, &rounded, sizeof rounded);
+}
+#else
+/* The exponent is moved by a multiplication, which also makes subnormals normal; inf and NaN get all exponent bits. */
+INLINE floats load(const f16 *p) {
+    words bits = __builtin_convertvector(read<halves>(p), words);
+    words magnitude = bits & 0x7fff;
+    floats scaled = same_bits<floats>(magnitude << 13) * 0x1p112f;
+    words special = (words)(magnitude > 0x7bff) & 0x7f800000;
+    return same_bits<floats>(same_bits<words>(scaled) | special | ((bits & 0x8000) << 16));
+}
+/* To nearest even: by an integer carry for normal halves, by adding 0.5 (whose last bit is the smallest half) below. */
+INLINE void store(f16 *p, floats x) {
+    words bits = same_bits<words>(x);
+    words magnitude = bits & 0x7fffffff;
+    words normal = (magnitude + 0xfff + ((magnitude >> 13) & 1) - (112u << 23)) >> 13;
+    words small = same_bits<words>(same_bits<floats>(magnitude) + 0.5f) - 0x3f000000;
+    words half = magnitude < 0x38800000 ? small : normal;
+    half = magnitude >= 0x477ff000 ? words{} + 0x7c00 : half;
+    half = magnitude > 0x7f800000 ? words{} + 0x7e00 : half;
+    halves rounded = __builtin_convertvector(half | ((bits >> 16) & 0x8000), halves);
+    memcpy(p, &rounded, sizeof rounded);
+}
+#endif
+
+/* ---- One vector, or its first n elements ---- */
+
+template <class real, class element> INLINE vec<real> load_some(const element *p, int64_t n) {
+    element some[LANES<real>] = {};
+    memcpy(some, p, n * sizeof(element));
+    return load(some);
+}
+template <class element, class vector> INLINE void store_some(element *p, vector x, int64_t n) {
+    element some[VECTOR_BYTES / sizeof x[0]];
+    store(some, x);
+    memcpy(p, some, n * sizeof(element));
+}
+template <class element> INLINE const element *at(const element *p, int64_t bytes) {
+    return (const element *)((const char *)p + bytes);
+}
+template <class element> INLINE element *at(element *p, int64_t bytes) { return (element *)((char *)p + bytes); }
+
+/* Calls work with an element of this dtype: the one place where a number becomes a type. */
+template <class real, class function> INLINE void with_element(int64_t dtype, function work) {
+    if constexpr (sizeof(real) == sizeof(double)) {
+        work(double());
+    } else {
+        switch (dtype) {
+        case FLOAT16: work(f16()); break;
+        case BFLOAT16: work(bf16()); break;
+        default: work(float());
+        }
+    }
+}
+
+/* ---- Sums of rows: the one primitive of all three axes ---- */
+
+/* V vectors of sum[x] = w[0]*row0[x] + w[1]*row1[x] + ..., rows `stride` bytes apart, continuing `sum` when onto. */
+template <int V, bool unit, class real, class element>
+INLINE void sum_vectors(real *sum, const element *row, int64_t stride, int64_t terms, const real *w, bool onto) {
+    vec<real> total[V];
+#pragma GCC unroll 4
+    for (int v = 0; v < V; v++) {
+        if (onto) {
+            total[v] = load(sum + v * LANES<real>) + (unit ? load(row + v * LANES<real>) : load(row + v * LANES<real>) * w[0]);
+        } else {
+            total[v] = unit ? load(row + v * LANES<real>) : load(row + v * LANES<real>) * w[0];
+        }
+    }
+#pragma GCC unroll 4
+    for (int64_t t = 1; t < terms; t++) {
+        row = at(row, stride);
+#pragma GCC unroll 4
+        for (int v = 0; v < V; v++)
+            total[v] += unit ? load(row + v * LANES<real>) : load(row + v * LANES<real>) * w[t];
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < V; v++) store(sum + v * LANES<real>, total[v]);
+}
+
+/* n of them. The end is an overlapping vector where that is possible: what it writes twice is the same. */
+template <bool unit, class real, class element>
+INLINE void sum_run(real *sum, const element *row, int64_t stride, int64_t terms, const real *w, int64_t n, bool onto) {
+    constexpr int V = LANES<real>;
+    int64_t x = 0;
+    for (; x + 4 * V <= n; x += 4 * V) sum_vectors<4, unit>(sum + x, row + x, stride, terms, w, onto);
+    for (; x + V <= n; x += V) sum_vectors<1, unit>(sum + x, row + x, stride, terms, w, onto);
+    if (x == n) return;
+    if (n >= V && !onto) {
+        sum_vectors<1, unit>(sum + n - V, row + n - V, stride, terms, w, onto);
+        return;
+    }
+    vec<real> total = onto ? load_some<real>(sum + x, n - x) : vec<real>{};
+    for (int64_t t = 0; t < terms; t++) {
+        vec<real> term = load_some<real>(at(row, t * stride) + x, n - x);
+        if (!unit) term *= w[t];
+        total = t > 0 || onto ? total + term : term;
+    }
+    store_some(sum + x, total, n - x);
+}
+
+/* Up to four rows are read side by side; more than four streams of DRAM at once are slower than a sum kept in cache. */
+constexpr int64_t STREAMS = 4;
+
+template <bool unit, class real, class element>
+INLINE void sum_streams(real *sum, const element *row, int64_t stride, int64_t terms, const real *w, int64_t n, bool onto) {
+    for (; terms > STREAMS; terms -= STREAMS, onto = true) {
+        sum_run<unit>(sum, row, stride, STREAMS, w, n, onto);
+        row = at(row, STREAMS * stride);
+        if (!unit) w += STREAMS;
+    }
+    switch (terms) {
+    case 1: sum_run<unit>(sum, row, stride, 1, w, n, onto); break;
+    case 2: sum_run<unit>(sum, row, stride, 2, w, n, onto); break;
+    case 3: sum_run<unit>(sum, row, stride, 3, w, n, onto); break;
+    case 4: sum_run<unit>(sum, row, stride, 4, w, n, onto); break;
+    default: memset(sum, 0, n * sizeof(real)); /* an empty band gives +0.0 */
+    }
+}
+
+template <class real, class element>
+static __attribute__((noinline)) void sum_elements(real *sum, const element *row, int64_t stride, int64_t terms,
+                                                   const real *w, int64_t n, bool onto) {
+    if (w)
+        sum_streams<false>(sum, row, stride, terms, w, n, onto);
+    else
+        sum_streams<true>(sum, row, stride, terms, w, n, onto);
+}
+
+/* sum[x] (+)= w[0]*row0[x] + w[1]*row1[x] + ... for x < n: n elements of `terms` rows that lie `stride` bytes apart. */
+template <class real>
+static inline void sum_rows(real *sum, const char *row, int64_t dtype, int64_t stride, int64_t terms, const real *w,
+                            int64_t n, bool onto) {
+    with_element<real>(dtype, [=](auto element) {
+        sum_elements(sum, (const decltype(element) *)row, stride, terms, w, n, onto);
+    });
+}
+
+template <bool unit, class real>
+INLINE void sum_results(real *sums, int64_t sums_stride, const real *rows, int64_t stride, const band_t *band,
+                        int64_t first, int64_t last, int64_t n) {
+    const real *origin = at(rows, -band->lo[first] * stride);
+    for (int64_t k = first; k < last; k++, sums = at(sums, sums_stride)) {
+        const real *row = at(origin, band->lo[k] * stride);
+        const real *w = unit ? nullptr : (const real *)band->w + band->start[k];
+        int64_t terms = band->start[k + 1] - band->start[k];
+        if (n == COLUMN<real> && terms > 0)
+            sum_vectors<COLUMN<real> / LANES<real>, unit>(sums, row, stride, terms, w, false);
+        else
+            sum_streams<unit>(sums, row, stride, terms, w, n, false);
+    }
+}
+
+/* Results first .. last of a band, each a row of n reals; rows[0] is source lo[first]. Strides in bytes. */
+template <class real>
+static __attribute__((noinline)) void sum_band(real *sums, int64_t sums_stride, const real *rows, int64_t stride,
+                                               const band_t *band, int64_t first, int64_t last, int64_t n) {
+    if (band->w)
+        sum_results<false>(sums, sums_stride, rows, stride, band, first, last, n);
+    else
+        sum_results<true>(sums, sums_stride, rows, stride, band, first, last, n);
+}
+
+/* ---- Rows into columns and back, so that the W pass is a sum of rows too ---- */
+
+/* Swaps the off-diagonal quarters of every 2s x 2s block: done for s = 1, 2, 4, ... this transposes. */
+template <int s, class vector, int... lane>
+INLINE void swap_quarters(vector &a, vector &b, std::integer_sequence<int, lane...>) {
+    constexpr int V = sizeof...(lane);
+    vector upper = __builtin_shufflevector(a, b, ((lane & s) ? V + lane - s : lane)...);
+    vector lower = __builtin_shufflevector(a, b, ((lane & s) ? V + lane : lane + s)...);
+    a = upper;
+    b = lower;
+}
+template <int s, class vector> INLINE void transpose(vector *m) {
+    constexpr int V = sizeof(vector) / sizeof(m[0][0]);
+    if constexpr (s < V) {
+#pragma GCC unroll 16
+        for (int i = 0; i < V; i++)
+            if (!(i & s)) swap_quarters<s>(m[i], m[i + s], std::make_integer_sequence<int, V>());
+        transpose<2 * s>(m);
+    }
+}
+
+/* columns[x][r] = rows[r][x] for x < n; rows beyond `count` repeat the last. Cost: log2 V shuffles per vector. */
+template <class real>
+static __attribute__((noinline)) void to_columns(real *columns, const real *rows, int64_t stride, int64_t count,
+                                                 int64_t n) {
+    constexpr int V = LANES<real>;
+    if (n < V) {
+        for (int64_t x = 0; x < n; x++)
+            for (int64_t r = 0; r < COLUMN<real>; r++)
+                columns[x * COLUMN<real> + r] = at(rows, (r < count ? r : count - 1) * stride)[x];
+        return;
+    }
+    for (int64_t x = 0;; x += V) {
+        if (x > n - V) x = n - V; /* the last block overlaps */
+        for (int r = 0; r < COLUMN<real>; r += V) {
+            vec<real> m[V];
+#pragma GCC unroll 16
+            for (int i = 0; i < V; i++) m[i] = load(at(rows, (r + i < count ? r + i : count - 1) * stride) + x);
+            transpose<1>(m);
+#pragma GCC unroll 16
+            for (int i = 0; i < V; i++) store(columns + (x + i) * COLUMN<real> + r, m[i]);
+        }
+        if (x == n - V) return;
+    }
+}
+
+template <class element, class real>
+static __attribute__((noinline)) void from_columns(element *rows, int64_t stride, const real *columns, int64_t count,
+                                                   int64_t n) {
+    constexpr int V = LANES<real>;
+    for (int64_t x = 0;; x += V) {
+        if (x > n - V) x = n >= V ? n - V : 0;
+        for (int r = 0; r < COLUMN<real> && r < count; r += V) {
+            vec<real> m[V];
+#pragma GCC unroll 16
+            for (int i = 0; i < V; i++) m[i] = load(columns + (x + i) * COLUMN<real> + r);
+            transpose<1>(m);
+#pragma GCC unroll 16
+            for (int i = 0; i < V; i++)
+                if (r + i < count) {
+                    if (n >= V)
+                        store(at(rows, (r + i) * stride) + x, m[i]);
+                    else
+                        store_some(at(rows, (r + i) * stride), m[i], n);
+                }
+        }
+        if (x >= n - V) return;
+    }
+}
+
+template <class element, class real>
+static __attribute__((noinline)) void round_elements(element *row, const real *sum, int64_t n) {
+    constexpr int V = LANES<real>;
+    int64_t x = 0;
+    for (; x + V <= n; x += V) store(row + x, load(sum + x));
+    if (x < n) store_some(row + x, load_some<real>(sum + x, n - x), n - x);
+}
+
+/* rows[r][x] = columns[x][r] rounded, for r < count, x < n. `columns` may be read up to a vector past its end. */
+template <class real>
+static inline void round_columns(char *rows, int64_t dtype, int64_t stride, const real *columns, int64_t count,
+                                 int64_t n) {
+    with_element<real>(dtype, [=](auto element) {
+        from_columns((decltype(element) *)rows, stride, columns, count, n);
+    });
+}
+
+/* row[x] = sum[x] rounded, for x < n. */
+template <class real> static inline void round_row(char *row, int64_t dtype, const real *sum, int64_t n) {
+    with_element<real>(dtype, [=](auto element) { round_elements((decltype(element) *)row, sum, n); });
+}
+
+/* ---- Bytes from here to there ---- */
+
+template <int size>
+INLINE void move_elements(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t n) {
+    for (int64_t x = 0; x < n; x++) memcpy(to + x * to_stride, from + x * from_stride, size);
+}
+
+/* A row of w x lanes elements between any strides; the inner loop runs along the smaller stride of the result. */
+static inline void move_row(char *to, int64_t to_w, int64_t to_lane, const char *from, int64_t from_w, int64_t from_lane,
+                            int64_t w, int64_t lanes, int64_t itemsize) {
+    bool w_inside = lanes == 1 || (to_w < 0 ? -to_w : to_w) < (to_lane < 0 ? -to_lane : to_lane);
+    int64_t n = w_inside ? w : lanes, rest = w_inside ? lanes : w;
+    int64_t to_n = w_inside ? to_w : to_lane, to_rest = w_inside ? to_lane : to_w;
+    int64_t from_n = w_inside ? from_w : from_lane, from_rest = w_inside ? from_lane : from_w;
+    for (int64_t i = 0; i < rest; i++, to += to_rest, from += from_rest) {
+        if (to_n == itemsize && from_n == itemsize)
+            memcpy(to, from, n * itemsize);
+        else if (itemsize == 2)
+            move_elements<2>(to, to_n, from, from_n, n);
+        else if (itemsize == 4)
+            move_elements<4>(to, to_n, from, from_n, n);
+        else
+            move_elements<8>(to, to_n, from, from_n, n);
+    }
+}
+
+/* ---- The floating-point mode a worker computes in: nearest even, no flush to zero ---- */
+
+static inline fenv_t enter_default_mode(void) {
+    fenv_t found;
+    fegetenv(&found);
+    fesetenv(FE_DFL_ENV);
+    return found;
+}
+static inline void restore_mode(fenv_t found) { fesetenv(&found); }
+
+#endif

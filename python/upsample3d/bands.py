@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where an index falls: the band of source indices, and their weights, behind every result index.
+
+Every op and its gradient is, on each axis, a Band: result k is the weighted sum of the sources
+lo[k] .. hi[k]. Sizes are always those of the forward op, `i` at its input and `o` at its output.
+
+Sources of the rules: "aclnn", the operators aclnnUpsampleNearestExact3dBackward,
+aclnnUpsampleNearest3dBackward and aclnnUpsampleTrilinear3dBackward; "torch", PyTorch's CPU kernels
+(UpSample.h, UpSampleKernel.cpp, UpSampleMoreKernel.cpp), each direction its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+SUM, PICK, SAME = 0, 1, 2
+"""What a band does: adds weighted sources, copies one source per result, copies source k to k."""
+
+Indices = NDArray[np.int64]
+Weights = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Band:
+    """One axis: result k = sum of w[start[k] + t] * source[lo[k] + t], t = 0 .. hi[k] - lo[k] - 1.
+
+    lo, hi: int64, [results], ascending; lo[k] == hi[k] is an empty window and gives 0.
+    start: int64, [results + 1], offsets into w.
+    w: flat weights in the accumulator's type, none of them 0; None where all are one.
+    sources: the length of the source axis.
+    """
+
+    lo: Indices
+    hi: Indices
+    start: Indices
+    w: Weights | None
+    sources: int
+
+    @property
+    def kind(self) -> int:
+        """SUM, PICK or SAME."""
+        if self.w is not None or not (self.hi - self.lo == 1).all():
+            return SUM
+        return SAME if np.array_equal(self.lo, np.arange(self.sources)) else PICK
+
+    def transposed(self) -> Band:
+        """The band of the other direction: result k sums what source k went to, with the same weights."""
+        k = np.arange(self.sources)
+        lo = np.searchsorted(self.hi, k, side="right")
+        hi = np.maximum(np.searchsorted(self.lo, k, side="right"), lo)
+        result = np.repeat(k, hi - lo)
+        start = _starts(lo, hi)
+        source = np.arange(len(result)) - np.repeat(start[:-1] - lo, hi - lo)
+        w = None if self.w is None else self.w[self.start[source] + result - self.lo[source]]
+        return Band(lo, hi, start, w, len(self.lo))
+
+
+def bands(
+    op: str,
+    i: int,
+    o: int,
+    scale: float | None = None,
+    align_corners: bool = False,
+    rule: str = "aclnn",
+    dtype: str = "float32",
+) -> Band:
+    """The Band of one axis of `op` between input size i and output size o.
+
+    op: one of the six functions' names, e.g. "trilinear_backward"; its direction decides which side
+    the results are on. scale: o/i as the user gave it, or None (also <= 0 or NaN) for the sizes'
+    ratio. dtype: float64 weights for "float64" data, float32 otherwise; nearest windows are float32
+    for every dtype. Unknown names are the caller's to refuse: here they raise KeyError.
+    """
+    mode, backward = op.removesuffix("_backward"), op.endswith("_backward")
+    scale = scale if scale is not None and scale > 0 else None
+    real = np.dtype(np.float64 if dtype == "float64" else np.float32)
+    if mode == "trilinear":
+        forward = _linear(i, o, scale, align_corners, real, fused=_FUSED[rule])
+        return forward.transposed() if backward else forward
+    shift = _SHIFT[mode]
+    if rule == "aclnn":
+        windows = _nearest_windows(i, o, scale, shift)
+        return windows if backward else windows.transposed()
+    forward = _nearest_map(i, o, scale, shift, backward, real)
+    return forward.transposed() if backward else forward
+
+
+_SHIFT = {"nearest": 0.0, "nearest_exact": 0.5}
+_FUSED = {"aclnn": False, "torch": True}
+_ZERO, _HALF = np.float32(0), np.float32(0.5)
+
+
+def _starts(lo: Indices, hi: Indices) -> Indices:
+    start = np.zeros(len(lo) + 1, np.int64)
+    np.cumsum(hi - lo, out=start[1:])
+    return start
+
+
+def _ones(lo: Indices, hi: Indices, sources: int) -> Band:
+    return Band(lo, hi, _starts(lo, hi), None, sources)
+
+
+def _same(size: int) -> Band:
+    k = np.arange(size)
+    return _ones(k, k + 1, size)
+
+
+def _nearest_windows(i: int, o: int, scale: float | None, shift: float) -> Band:
+    """aclnn: [B(k), B(k+1)), B(k) = min(ceil(float32(k) * s - shift), o), rounded twice in float32."""
+    s = np.float32(scale) if scale is not None else np.float32(o) / np.float32(i)
+    if i == o and s == 1:
+        return _same(i)
+    with np.errstate(all="ignore"):
+        bound = np.ceil(np.arange(i + 1).astype(np.float32) * s - np.float32(shift))
+    # Clamped before conversion, in float64 where o is exact; 0 * inf = NaN falls on 0.
+    clamped = np.fmax(np.fmin(bound.astype(np.float64), o), 0)
+    clamped[np.isnan(bound)] = 0
+    edges = clamped.astype(np.int64)
+    return _ones(edges[:-1], edges[1:], o)
+
+
+def _nearest_map(
+    i: int, o: int, scale: float | None, shift: float, backward: bool, real: np.dtype[Any]
+) -> Band:
+    """torch: output x takes input min(floor(float32((x + shift) * s)), i - 1), s = float32(1 / scale)."""
+    x = np.arange(o)
+    if backward and shift == 0 and i == o:
+        return _same(i)
+    if backward and shift == 0 and o == 2 * i:
+        index = x // 2
+        return _ones(index, index + 1, i)
+    if scale is not None:
+        s = np.float32(1.0 / scale)
+    else:
+        s = np.float32(i) / np.float32(o)
+    with np.errstate(all="ignore"):
+        position = ((x + shift) * np.float64(s)).astype(np.float32)
+    index = np.minimum(np.floor(position.astype(np.float64)), i - 1).astype(np.int64)
+    return _ones(index, index + 1, i)
+
+
+def _linear(
+    i: int, o: int, scale: float | None, align_corners: bool, real: np.dtype[Any], fused: bool
+) -> Band:
+    """Output x lies at r; inputs i0 = floor(r) and i0 + 1 have the weights 1 - (r - i0) and r - i0.
+
+    r = s * x with align_corners, s = (i - 1) / (o - 1), else max(s * (x + 0.5) - 0.5, 0), s = i / o;
+    at the last input the weight is one. fused: one rounding of s * (x + 0.5) - 0.5, as torch does.
+    """
+    if i == o:
+        return _same(i)
+    one = real.type(1)
+    x = np.arange(o).astype(real)
+    with np.errstate(all="ignore"):
+        if align_corners:
+            s = real.type(i - 1) / real.type(o - 1) if o > 1 else real.type(0)
+            r = s * x
+        else:
+            s = real.type(np.float32(1.0 / scale)) if scale is not None else real.type(i) / real.type(o)
+            half = real.type(0.5)
+            if fused and real == np.float32:
+                r = (np.float64(s) * (x + half).astype(np.float64) - 0.5).astype(real)
+            else:
+                r = s * (x + half) - half
+            r = np.maximum(r, real.type(0))
+    i0 = np.minimum(np.floor(r), real.type(i - 1)).astype(np.int64)
+    i0 = np.minimum(i0, i - 1)
+    w1 = np.clip(r - i0.astype(real), real.type(0), one)
+    w0 = one - w1
+    last = i0 == i - 1
+    w0[last], w1[last] = 1, 0
+    lo, hi = i0 + (w0 == 0), i0 + 1 + (w1 != 0)
+    w = np.stack([w0, w1], axis=1).ravel()
+    w = w[w != 0]
+    return Band(lo, hi, _starts(lo, hi), None if (w == 1).all() else w, i)

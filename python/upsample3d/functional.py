@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions people call: each a cached Plan, run once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import problem, schedule
+from .bands import Band
+from .plan import Array, Plan, cached
+
+Sizes = Sequence[int]
+Scales = float | Sequence[float | None] | None
+
+
+def nearest_exact_backward(
+    grad_output: Array,
+    input_size: Sizes,
+    scales: Scales = None,
+    *,
+    output_size: Sizes | None = None,
+    data_format: str = "NCDHW",
+    out: Array | None = None,
+    rule: str = "aclnn",
+    schedule: int | None = None,
+    num_threads: int | None = None,
+) -> Array:
+    """The gradient of nearest_exact at its input: each grad_input element is the sum of its window.
+
+    grad_output: (N, C, oD, oH, oW), or (N, oD, oH, oW, C) with data_format="NDHWC"; float32,
+    float16, bfloat16 (ml_dtypes) or float64, any strides. input_size: (N, C, iD, iH, iW) whatever
+    the data format. scales: output/input per axis D, H, W, or one number for all; None, <= 0 and NaN
+    leave an axis to its sizes. output_size: (oD, oH, oW), only checked. out: the array to fill, of
+    any strides that do not overlap; it is returned. rule: "aclnn" (windows of
+    aclnnUpsampleNearestExact3dBackward) or "torch" (of PyTorch's CPU backward). schedule: SCH_ID 0
+    to 3, None for the fastest; the bits are the same. num_threads: at most so many threads.
+
+    Sums are float32 (float64 for float64) along D, then H, then W, and rounded once. N = 0 or C = 0
+    gives an empty result. Raises ParameterError (a ValueError) and ParameterTypeError (a TypeError),
+    both with a .status, before anything is written.
+    """
+    return _run(
+        "nearest_exact_backward", grad_output, input_size, output_size, scales, False,
+        data_format, out, rule, schedule, num_threads,
+    )  # fmt: skip
+
+
+def nearest_backward(
+    grad_output: Array,
+    input_size: Sizes,
+    scales: Scales = None,
+    *,
+    output_size: Sizes | None = None,
+    data_format: str = "NCDHW",
+    out: Array | None = None,
+    rule: str = "aclnn",
+    schedule: int | None = None,
+    num_threads: int | None = None,
+) -> Array:
+    """The gradient of nearest at its input; arguments, result and errors as nearest_exact_backward.
+
+    Source of the windows: aclnnUpsampleNearest3dBackward, or PyTorch's upsample_nearest3d_backward.
+    """
+    return _run(
+        "nearest_backward", grad_output, input_size, output_size, scales, False,
+        data_format, out, rule, schedule, num_threads,
+    )  # fmt: skip
+
+
+def trilinear_backward(
+    grad_output: Array,
+    input_size: Sizes,
+    scales: Scales = None,
+    *,
+    align_corners: bool = False,
+    output_size: Sizes | None = None,
+    data_format: str = "NCDHW",
+    out: Array | None = None,
+    rule: str = "aclnn",
+    schedule: int | None = None,
+    num_threads: int | None = None,
+) -> Array:
+    """The gradient of trilinear at its input; arguments, result and errors as nearest_exact_backward.
+
+    align_corners: whether the corner voxels' centres coincide; scales then do not matter. An inf or
+    NaN reaches the results whose weight for it is not zero. Source of the weights:
+    aclnnUpsampleTrilinear3dBackward, or PyTorch's upsample_trilinear3d_backward.
+    """
+    return _run(
+        "trilinear_backward", grad_output, input_size, output_size, scales, align_corners,
+        data_format, out, rule, schedule, num_threads,
+    )  # fmt: skip
+
+
+def nearest_exact(
+    input: Array,
+    output_size: Sizes | None = None,
+    scales: Scales = None,
+    *,
+    data_format: str = "NCDHW",
+    out: Array | None = None,
+    rule: str = "aclnn",
+    schedule: int | None = None,
+    num_threads: int | None = None,
+) -> Array:
+    """The input up-sampled (or down-sampled) to output_size: each output takes its nearest input.
+
+    input: (N, C, iD, iH, iW), or (N, iD, iH, iW, C) with data_format="NDHWC". output_size:
+    (oD, oH, oW); None with three scales means floor(size * scale). The rest as
+    nearest_exact_backward, of which this is the exact transpose under rule="aclnn": it is not always
+    the operator aclnnUpsampleNearestExact3d, which rounds on its own (547 of 16,384 size pairs up to
+    128 differ). rule="torch" is PyTorch's own forward map. Outputs outside every window are 0.
+    """
+    return _run(
+        "nearest_exact", input, None, output_size, scales, False,
+        data_format, out, rule, schedule, num_threads,
+    )  # fmt: skip
+
+
+def nearest(
+    input: Array,
+    output_size: Sizes | None = None,
+    scales: Scales = None,
+    *,
+    data_format: str = "NCDHW",
+    out: Array | None = None,
+    rule: str = "aclnn",
+    schedule: int | None = None,
+    num_threads: int | None = None,
+) -> Array:
+    """The input resampled to output_size by the plain nearest rule; otherwise as nearest_exact."""
+    return _run(
+        "nearest", input, None, output_size, scales, False,
+        data_format, out, rule, schedule, num_threads,
+    )  # fmt: skip
+
+
+def trilinear(
+    input: Array,
+    output_size: Sizes | None = None,
+    scales: Scales = None,
+    *,
+    align_corners: bool = False,
+    data_format: str = "NCDHW",
+    out: Array | None = None,
+    rule: str = "aclnn",
+    schedule: int | None = None,
+    num_threads: int | None = None,
+) -> Array:
+    """The input resampled to output_size by trilinear interpolation; arguments as nearest_exact.
+
+    align_corners as in trilinear_backward, of which this is the exact transpose.
+    """
+    return _run(
+        "trilinear", input, None, output_size, scales, align_corners,
+        data_format, out, rule, schedule, num_threads,
+    )  # fmt: skip
+
+
+def bands(
+    op: str,
+    i: int,
+    o: int,
+    scale: float | None = None,
+    align_corners: bool = False,
+    rule: str = "aclnn",
+    dtype: Any = "float32",
+) -> Band:
+    """The Band of one axis between input size i and output size o, to look at: lo, hi, start, w.
+
+    op: the name of one of the six functions. Result k of that function sums sources lo[k] to hi[k]
+    with the weights w[start[k]] to w[start[k + 1]], or with ones where w is None.
+    """
+    return problem.axis_bands(op, i, o, scale, align_corners, rule, dtype)
+
+
+def set_num_threads(n: int) -> None:
+    """Sets how many threads a call uses at most, in the whole process."""
+    schedule.set_threads(problem.at_least_one("n", n))
+
+
+def get_num_threads() -> int:
+    """How many threads a call made here and now may use: 1 in a forked child."""
+    return schedule.allowed_threads()
+
+
+def _run(
+    op: str,
+    source: Array,
+    input_size: Any,
+    output_size: Any,
+    scales: Any,
+    align_corners: bool,
+    data_format: str,
+    out: Array | None,
+    rule: str,
+    schedule_: int | None,
+    num_threads: int | None,
+) -> Array:
+    if source.__class__ is not np.ndarray:
+        problem.check_array(problem.source_name(op), source)
+    if out is not None:
+        problem.check_array("out", out)
+    if input_size is not None:
+        input_size = problem.integers("input_size", input_size, 5)
+    if output_size is not None:
+        output_size = problem.integers("output_size", output_size, 3)
+    if scales.__class__ is list or scales.__class__ is np.ndarray:
+        scales = tuple(scales)
+    arguments = (
+        op, source.shape, source.dtype, source.strides, None if out is None else out.strides,
+        input_size, output_size, scales, align_corners, data_format, rule, schedule_, num_threads,
+        schedule.allowed_threads(),
+    )  # fmt: skip
+    try:
+        plan = cached(*arguments)
+    except TypeError:  # also something that cannot be hashed: the plain way names it
+        plan = cached.__wrapped__(*arguments)
+    return plan(source, out)
+
+

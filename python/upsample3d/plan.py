@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Plan: one Problem made into bands, layout, schedule and a job for the kernel; then run, often."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from . import layout, levels, problem, schedule
+from .bands import Band, bands
+
+Array = np.ndarray[Any, Any]
+
+
+class Plan:
+    """A prepared up-sampling op: immutable, and for any number of threads at once.
+
+    op: "nearest_exact_backward", "nearest_backward", "trilinear_backward", "nearest_exact",
+    "nearest" or "trilinear". shape, dtype: those of the source (grad_output, or input forward), in
+    `data_format`. input_size: (N, C, D, H, W), needed backward. output_size: (D, H, W), needed
+    forward unless scales are given. strides, out_strides: in bytes, in `data_format`; None means
+    contiguous for the source and, for the result, as the functions return it. The rest as in the
+    functions. Raises ParameterError (a ValueError) or ParameterTypeError (a TypeError).
+
+    shape, strides, out_shape and out_strides of the plan are in `data_format`.
+    """
+
+    __slots__ = (
+        "_allocation", "_itemsize", "_job", "bands", "dtype", "layout", "out_shape", "out_strides",
+        "problem", "schedule", "shape", "strides", "workspace_size",
+    )  # fmt: skip
+
+    bands: tuple[Band, Band, Band]
+    dtype: np.dtype[Any]
+    layout: layout.Layout
+    out_shape: layout.Five
+    out_strides: layout.Five
+    problem: problem.Problem
+    schedule: schedule.Schedule
+    shape: layout.Five
+    strides: layout.Five
+    workspace_size: int
+
+    def __init__(
+        self,
+        op: str,
+        shape: Sequence[int],
+        dtype: Any,
+        *,
+        input_size: Sequence[int] | None = None,
+        output_size: Sequence[int] | None = None,
+        scales: float | Sequence[float | None] | None = None,
+        align_corners: bool = False,
+        data_format: str = "NCDHW",
+        rule: str = "aclnn",
+        strides: Sequence[int] | None = None,
+        out_strides: Sequence[int] | None = None,
+        schedule: int | None = None,
+        num_threads: int | None = None,
+    ) -> None:
+        asked = problem.state(
+            op, shape, dtype, input_size, output_size, scales, align_corners, data_format, rule,
+            strides, out_strides, schedule, num_threads,
+        )  # fmt: skip
+        axes = layout.AXES[asked.data_format]
+        self._set("problem", asked)
+        self._set("dtype", asked.dtype.numpy)
+        self._set("shape", layout.pick(asked.source_shape, axes))
+        self._set("strides", layout.pick(asked.source_strides, axes))
+        self._set("out_shape", layout.pick(asked.result_shape, axes))
+        self._set("out_strides", layout.pick(asked.result_strides, axes))
+        self._set("_allocation", asked.allocation)
+        self._set("_job", None)
+        self._set("workspace_size", 0)
+        if not asked.empty:
+            self._prepare(asked)
+
+    def _prepare(self, asked: problem.Problem) -> None:
+        d, h, w = (
+            bands(asked.op, i, o, scale, asked.align_corners, asked.rule, asked.dtype.name)
+            for i, o, scale in asked.axes
+        )
+        itemsize, realsize = asked.dtype.numpy.itemsize, asked.dtype.real.itemsize
+        lies = layout.arrange(
+            asked.dtype.code, itemsize, asked.source_shape, asked.source_strides,
+            asked.result_shape, asked.result_strides,
+        )  # fmt: skip
+        sch_id = problem.checked_schedule(asked.schedule, schedule.choose(d, h, w))
+        cut = schedule.cut(
+            (d, h, w),
+            sch_id=sch_id,
+            n=asked.input_shape[0],
+            planes=lies.planes,
+            lanes=lies.lanes,
+            itemsize=itemsize,
+            realsize=realsize,
+            source_row=lies.source_row,
+            result_row=lies.result_row,
+            dense_bytes=lies.dense_bytes,
+            max_threads=asked.num_threads or schedule.allowed_threads(),
+        )
+        self._set("bands", (d, h, w))
+        self._set("layout", lies)
+        self._set("schedule", cut)
+        self._set("workspace_size", cut.workspace_size)
+        self._set("_job", levels.Job((d, h, w), lies, cut))
+
+    def __call__(self, source: Array, out: Array | None = None, workspace: Any = None) -> Array:
+        """The result for `source`: `out` if it is given, else a new array.
+
+        source, out: arrays of the plan's shape, strides and dtype (strides of axes of length 1 do
+        not matter). workspace: any writable contiguous buffer of at least workspace_size bytes; its
+        contents do not matter and are lost. With both given nothing is allocated. Raises as the
+        constructor, before anything is written.
+        """
+        if source.__class__ is not np.ndarray or (
+            source.strides != self.strides or source.shape != self.shape or source.dtype != self.dtype
+        ):
+            problem.check_match(
+                problem.source_name(self.problem.op), source, self.shape, self.strides, self.dtype
+            )
+        if out is None:
+            out = self._new_result()
+        else:
+            problem.check_out(out, self.out_shape, self.out_strides, self.dtype, source)
+        if self._job is None:
+            return out
+        if workspace is not None:
+            workspace = problem.check_workspace(workspace, self.workspace_size, source, out)
+        elif self.workspace_size:
+            workspace = np.empty(self.workspace_size, np.uint8)
+        threads = min(self.schedule.threads, schedule.allowed_threads())
+        self._job.run(source, out, workspace, threads)
+        return out
+
+    def _new_result(self) -> Array:
+        shape, axes = problem.checked_allocation(self._allocation)
+        return np.empty(shape, self.dtype).transpose(axes)
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Plan is immutable: {name} cannot be set")
+
+    def __repr__(self) -> str:
+        asked = self.problem
+        return (
+            f"Plan({asked.op!r}, {self.shape} -> {self.out_shape}, {asked.dtype.name}, "
+            f"{asked.data_format}, workspace_size={self.workspace_size})"
+        )
+
+
+@lru_cache(maxsize=256, typed=True)
+def cached(
+    op: str,
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    strides: tuple[int, ...],
+    out_strides: tuple[int, ...] | None,
+    input_size: tuple[int, ...] | None,
+    output_size: tuple[int, ...] | None,
+    scales: Any,
+    align_corners: bool,
+    data_format: str,
+    rule: str,
+    schedule: int | None,
+    num_threads: int | None,
+    allowed_threads: int,
+) -> Plan:
+    """The Plan for these arguments, kept for the next call; allowed_threads only tells them apart."""
+    return Plan(
+        op, shape, dtype, strides=strides, out_strides=out_strides, input_size=input_size,
+        output_size=output_size, scales=scales, align_corners=align_corners,
+        data_format=data_format, rule=rule, schedule=schedule, num_threads=num_threads,
+    )  # fmt: skip

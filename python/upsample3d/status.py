@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The status numbers of the operators, and the exceptions that carry them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Status(IntEnum):
+    """What a call answers, in the operators' numbers."""
+
+    SUCCESS = 0
+    NULL_POINTER = 161001
+    INVALID_PARAMETER = 161002
+    RUNTIME_ERROR = 361001
+
+
+class ParameterError(ValueError):
+    """An argument with a value that cannot be: the text names it, what was given and what is wanted."""
+
+    status = Status.INVALID_PARAMETER
+
+
+class ParameterTypeError(TypeError):
+    """An argument of a type that cannot be; status tells a missing one (None) from a wrong one."""
+
+    def __init__(self, message: str, status: Status = Status.INVALID_PARAMETER) -> None:
+        super().__init__(message)
+        self.status = status

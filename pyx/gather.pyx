@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel: unit number -> (plane, h run, w run, d) -> a tile of the result."""
+
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from cython.parallel cimport prange
+from libc.stdint cimport int64_t, uint32_t, uint64_t, uintptr_t
+from libc.string cimport memcpy
+
+from job cimport (BFLOAT16, COLUMN_BYTES, FLOAT16, FLOAT32, FLOAT64, PICK, SAME, SUM, W_COLUMNS,
+                  W_LANES, W_NONE, band_t, job_t, magic_of, magic_quotient, magic_t,
+                  strides_t)
+from rows cimport (enter_default_mode, fenv_t, move_row, restore_mode, round_columns, round_row,
+                   sum_band, sum_rows, to_columns)
+
+ctypedef fused real_t:
+    float
+    double
+
+
+# ---- One tile: results h0..h1 x w0..w1 at one d of one plane ----
+
+cdef inline int64_t source_end(const band_t *band, int64_t last) noexcept nogil:
+    """One past the last source that results before `last` reach."""
+    return band.lo[last - 1] + band.start[last] - band.start[last - 1]
+
+
+cdef void sum_slabs(const job_t *job, real_t *block, const char *source, char *packed, int64_t d,
+                    int64_t rows, int64_t cols) noexcept nogil:
+    """block[row, col] = sum_d w_d source[d, row, col]: long runs where memory has them, else rows."""
+    cdef int64_t start = job.d.start[d], terms = job.d.start[d + 1] - start
+    cdef const real_t *w = <const real_t *>job.d.w + start if job.d.w else NULL
+    cdef int64_t width = cols * job.lanes, row, t
+    if job.source_slab and width == job.source.h // job.itemsize:
+        sum_rows(block, source, job.dtype, job.source.d, terms, w, rows * width, False)
+        return
+    for row in range(rows):
+        if job.source_row or terms == 0:
+            sum_rows(block, source, job.dtype, job.source.d, terms, w, width, False)
+        else:
+            for t in range(terms):
+                move_row(packed, job.lanes * job.itemsize, job.itemsize, source + t * job.source.d,
+                         job.source.w, job.source.lane, cols, job.lanes, job.itemsize)
+                sum_rows(block, packed, job.dtype, 0, 1, w + t if w else NULL, width, t > 0)
+        block += width
+        source += job.source.h
+
+
+cdef void sum_tile(const job_t *job, const char *source, char *result, real_t *scratch,
+                   int64_t h0, int64_t h1, int64_t w0, int64_t w1, int64_t d) noexcept nogil:
+    """result[h, w] = sum_w w_w (sum_h w_h (sum_d w_d source[d, h, w])): along D, then H, then W.
+
+    In English: the slabs of the band of d are summed into a block of rows, rows of the block into
+    rows of results, and those along themselves. A pass with nothing to add hands on what it got.
+    Cost: each source element of the tile's windows is read once per d whose window holds it.
+    """
+    cdef char *parts = <char *>scratch
+    cdef real_t *block = <real_t *>(parts + job.scratch.block)
+    cdef real_t *rows = <real_t *>(parts + job.scratch.rows)
+    cdef real_t *sums = <real_t *>(parts + job.scratch.sums)
+    cdef char *line = parts + job.scratch.line
+    cdef int64_t h_lo = job.h.lo[h0], w_lo = job.w.lo[w0], n = (w1 - w0) * job.lanes
+    cdef int64_t cols = source_end(&job.w, w1) - w_lo
+    cdef int64_t width = cols * job.lanes
+    cdef int64_t row_bytes = width * <int64_t>sizeof(real_t)
+    cdef bint whole = job.result_row and job.itemsize == <int64_t>sizeof(real_t)
+    cdef const real_t *after_d = block
+    cdef int64_t after_d_stride = row_bytes
+    cdef const real_t *after_h
+    cdef int64_t after_h_stride
+    cdef char *target
+    cdef int64_t target_stride
+    cdef real_t *row
+    cdef int64_t h, r, count, group = 1
+
+    source += job.d.lo[d] * job.source.d + h_lo * job.source.h + w_lo * job.source.w
+    if job.d.kind != SUM and job.source_row and job.itemsize == <int64_t>sizeof(real_t):
+        after_d = <const real_t *>source
+        after_d_stride = job.source.h
+    else:
+        sum_slabs(job, block, source, parts + job.scratch.packed, d,
+                  source_end(&job.h, h1) - h_lo, cols)
+
+    if job.w_form == W_COLUMNS:
+        group = COLUMN_BYTES // <int64_t>sizeof(real_t)
+    h = h0
+    while h < h1:
+        count = min(group, h1 - h)
+        target, target_stride = line, n * job.itemsize
+        if job.result_row:
+            target = result + h * job.result.h + w0 * job.result.w
+            target_stride = job.result.h
+
+        # A pass that is the last one, and whose reals are the result's elements, writes them in place.
+        after_h = <const real_t *>(<const char *>after_d + (job.h.lo[h] - h_lo) * after_d_stride)
+        after_h_stride = after_d_stride
+        if job.h.kind == SUM or (job.h.kind == PICK and group > 1):
+            row = <real_t *>target if job.w_form == W_NONE and whole else rows
+            after_h_stride = target_stride if row != rows else row_bytes
+            sum_band(row, after_h_stride, after_h, after_d_stride, &job.h, h, h + count, width)
+            after_h = row
+
+        if job.w_form == W_COLUMNS:
+            to_columns(<real_t *>(parts + job.scratch.columns), after_h, after_h_stride, count, width)
+            sum_band(sums, job.lanes * COLUMN_BYTES, <const real_t *>(parts + job.scratch.columns),
+                     job.lanes * COLUMN_BYTES, &job.w, w0, w1, job.lanes * group)
+            round_columns(target, job.dtype, target_stride, sums, count, n)
+        else:
+            if job.w_form == W_LANES:
+                row = <real_t *>target if whole else sums
+                sum_band(row, job.lanes * <int64_t>sizeof(real_t), after_h,
+                         job.lanes * <int64_t>sizeof(real_t), &job.w, w0, w1, job.lanes)
+                after_h = row
+            if <const char *>after_h != target:
+                round_row(target, job.dtype, after_h, n)
+        if not job.result_row:
+            for r in range(count):
+                move_row(result + (h + r) * job.result.h + w0 * job.result.w, job.result.w,
+                         job.result.lane, line + r * target_stride, job.lanes * job.itemsize,
+                         job.itemsize, w1 - w0, job.lanes, job.itemsize)
+        h += count
+
+
+cdef void copy_tile(const job_t *job, const char *source, char *result, int64_t h0, int64_t h1,
+                    int64_t w0, int64_t w1, int64_t d) noexcept nogil:
+    """result[h, w] = source[d, h, w], byte for byte."""
+    cdef int64_t h
+    source += d * job.source.d + w0 * job.source.w
+    for h in range(h0, h1):
+        move_row(result + h * job.result.h + w0 * job.result.w, job.result.w, job.result.lane,
+                 source + h * job.source.h, job.source.w, job.source.lane,
+                 w1 - w0, job.lanes, job.itemsize)
+
+
+# ---- From a unit's number to its tiles ----
+
+cdef int64_t divide(int64_t *number, magic_t by, int64_t divisor) noexcept nogil:
+    """The remainder of number by divisor; number becomes the quotient."""
+    cdef int64_t quotient = <int64_t>magic_quotient(by, <uint64_t>number[0])
+    cdef int64_t remainder = number[0] - quotient * divisor
+    number[0] = quotient
+    return remainder
+
+
+cdef void do_unit(const job_t *job, const char *source, char *result, char *scratch,
+                  int64_t unit) noexcept nogil:
+    """Unit ((group, h run), w run), d: the same tile of the planes group, group + groups, ..."""
+    cdef int64_t d = divide(&unit, job.by_d, job.d.results)
+    cdef int64_t w0 = divide(&unit, job.by_w_runs, job.w_runs) * job.w_run
+    cdef int64_t h0 = divide(&unit, job.by_h_runs, job.h_runs) * job.h_run
+    cdef int64_t h1 = min(h0 + job.h_run, job.h.results), w1 = min(w0 + job.w_run, job.w.results)
+    cdef int64_t plane = unit, n, c, walked
+    cdef const char *plane_source
+    cdef char *plane_result
+    for walked in range(job.inner):
+        n = plane
+        c = divide(&n, job.by_channels, job.channels)
+        plane_source = source + n * job.source.n + c * job.source.c
+        plane_result = result + n * job.result.n + c * job.result.c + d * job.result.d
+        if job.copy:
+            copy_tile(job, plane_source, plane_result, h0, h1, w0, w1, d)
+        elif job.dtype == FLOAT64:
+            sum_tile(job, plane_source, plane_result, <double *>scratch, h0, h1, w0, w1, d)
+        else:
+            sum_tile(job, plane_source, plane_result, <float *>scratch, h0, h1, w0, w1, d)
+        plane += job.groups
+
+
+# ---- Threads ----
+
+cdef void share(const job_t *job, const char *source, char *result, char *workspace, int64_t first,
+                int64_t last, int64_t thread, int64_t threads) noexcept nogil:
+    """One thread's contiguous part of the units first .. last."""
+    cdef int64_t unit, begin = first + (last - first) * thread // threads
+    cdef int64_t end = first + (last - first) * (thread + 1) // threads
+    cdef fenv_t found
+    if job.copy_bytes:
+        begin, end = begin * job.copy_unit, min(end * job.copy_unit, job.copy_bytes)
+        memcpy(result + begin, source + begin, end - begin)
+        return
+    found = enter_default_mode()
+    for unit in range(begin, end):
+        do_unit(job, source, result, workspace + thread * job.scratch.size, unit)
+    restore_mode(found)
+
+
+cdef void run_units(const job_t *job, const char *source, char *result, char *workspace,
+                    int64_t first, int64_t last, int threads) noexcept nogil:
+    cdef int thread
+    if threads == 1:
+        share(job, source, result, workspace, first, last, 0, 1)
+        return
+    for thread in prange(threads, num_threads=threads, schedule="static", chunksize=1):
+        share(job, source, result, workspace, first, last, thread, threads)
+
+
+# ---- The door ----
+
+cdef extern from *:
+    """
+    /* NumPy's public array interface: https://numpy.org/doc/stable/reference/arrays.interface.html */
+    typedef struct {
+        int two, nd;
+        char typekind;
+        int itemsize, flags;
+        Py_ssize_t *shape, *strides;
+        void *data;
+        PyObject *descr;
+    } array_interface_t;
+    """
+    ctypedef struct array_interface_t:
+        void *data
+
+
+cdef void *address(array) except? NULL:
+    """Where an array's first element lies. The array must outlive the address."""
+    capsule = array.__array_struct__
+    return (<array_interface_t *>PyCapsule_GetPointer(capsule, NULL)).data
+
+
+cdef void set_band(band_t *to, band, list arrays) except *:
+    to.results = len(band.lo)
+    to.lo = <const int64_t *>address(band.lo)
+    to.start = <const int64_t *>address(band.start)
+    to.w = NULL if band.w is None else address(band.w)
+    to.kind = band.kind
+    arrays += [band.lo, band.start, band.w]
+
+
+cdef strides_t strides_of(tuple bytes_) except *:
+    cdef strides_t strides
+    strides.n, strides.c, strides.d, strides.h, strides.w, strides.lane = bytes_
+    return strides
+
+
+cdef class Job:
+    """A plan in numbers, ready to run: see job.h for what each is."""
+
+    cdef job_t job
+    cdef list arrays  # the bands' arrays: the job points into them
+
+    def __cinit__(self, bands, layout, schedule):
+        cdef job_t *job = &self.job
+        self.arrays = []
+        set_band(&job.d, bands[0], self.arrays)
+        set_band(&job.h, bands[1], self.arrays)
+        set_band(&job.w, bands[2], self.arrays)
+        job.dtype, job.itemsize = layout.dtype, layout.itemsize
+        job.planes, job.channels, job.lanes = layout.planes, layout.channels, layout.lanes
+        job.source, job.result = strides_of(layout.source), strides_of(layout.result)
+        job.source_row, job.source_slab = layout.source_row, layout.source_slab
+        job.result_row = layout.result_row
+        job.copy = schedule.sch_id == 0
+        job.copy_bytes, job.copy_unit = schedule.copy_bytes, schedule.copy_unit
+        job.w_form, job.inner, job.groups = schedule.w_form, schedule.inner, schedule.groups
+        job.h_run, job.h_runs = schedule.h_run, schedule.h_runs
+        job.w_run, job.w_runs = schedule.w_run, schedule.w_runs
+        job.units, job.slab = schedule.units, schedule.slab
+        (job.scratch.block, job.scratch.rows, job.scratch.columns, job.scratch.sums,
+         job.scratch.packed, job.scratch.line, job.scratch.size) = schedule.scratch
+        cdef uint32_t width = 32 if job.units < 1 << 32 else 64
+        job.by_d = magic_of(job.d.results, width)
+        job.by_w_runs = magic_of(job.w_runs, width)
+        job.by_h_runs = magic_of(job.h_runs, width)
+        job.by_channels = magic_of(job.channels, width)
+
+    def run(self, source, result, workspace, int threads):
+        """Fills result from source with `threads` threads; KeyboardInterrupt is heard between slabs."""
+        cdef const job_t *job = &self.job
+        cdef const char *from_ = <const char *>address(source)
+        cdef char *to = <char *>address(result)
+        cdef char *parts = NULL
+        cdef int64_t first = 0, last
+        if workspace is not None:
+            parts = <char *>((<uintptr_t>address(workspace) + 63) & ~<uintptr_t>63)
+        while first < job.units:
+            last = min(first + job.slab, job.units)
+            with nogil:
+                run_units(job, from_, to, parts, first, last, threads)
+            first = last
+            if first < job.units:
+                PyErr_CheckSignals()
+
+
+def magic(uint64_t divisor, uint32_t width):
+    """The (multiplier, shift) that divide by `divisor` in `width` bits (32 or 64)."""
+    cdef magic_t found = magic_of(divisor, width)
+    return found.multiplier, found.shift
+
+
+def quotients(const uint64_t[::1] numbers, uint64_t divisor, uint32_t width, uint64_t[::1] result):
+    """result[i] = numbers[i] // divisor, by the magic of `width` bits."""
+    cdef magic_t by = magic_of(divisor, width)
+    cdef Py_ssize_t i
+    for i in range(numbers.shape[0]):
+        result[i] = magic_quotient(by, numbers[i])

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""job.h and magic.h as Cython sees them."""
+
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+
+cdef extern from "upsample3d/magic.h" nogil:
+    ctypedef struct magic_t:
+        uint64_t multiplier
+        uint32_t shift
+
+    magic_t magic_of(uint64_t divisor, uint32_t width)
+    uint64_t magic_quotient(magic_t magic, uint64_t x)
+
+
+cdef extern from "upsample3d/job.h" nogil:
+    enum: FLOAT32, FLOAT16, BFLOAT16, FLOAT64
+    enum: SUM, PICK, SAME
+    enum: W_NONE, W_LANES, W_COLUMNS
+    enum: COLUMN_BYTES
+
+    ctypedef struct band_t:
+        int64_t results
+        const int64_t *lo
+        const int64_t *start
+        const void *w
+        int64_t kind
+
+    ctypedef struct strides_t:
+        int64_t n, c, d, h, w, lane
+
+    ctypedef struct scratch_t:
+        int64_t block, rows, columns, sums, packed, line, size
+
+    ctypedef struct job_t:
+        int64_t dtype, itemsize
+        int64_t copy, copy_bytes, copy_unit
+        band_t d, h, w
+        int64_t planes, channels, lanes
+        strides_t source, result
+        int64_t source_row, result_row, source_slab
+        int64_t w_form
+        int64_t h_run, w_run, h_runs, w_runs
+        int64_t inner, groups, units, slab
+        magic_t by_d, by_w_runs, by_h_runs, by_channels
+        scratch_t scratch

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The build: one C++ file from gather.pyx, compiled once per CPU level; everything else is in pyproject.toml."""
+
+import copy
+import os
+import platform
+import tempfile
+from pathlib import Path
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+LEVELS = ("v2", "v3", "v4") if platform.machine().lower() in ("x86_64", "amd64") else ("base",)
+FLAGS = ["-std=c++17", "-O3", "-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra"]
+HEADERS = [str(path) for path in sorted(Path("include").rglob("*.h"))]
+
+
+class BuildLevels(build_ext):
+    """Compiles each extension in a folder of its own, with OpenMP where it works."""
+
+    def build_extensions(self):
+        self.parallel = self.parallel or os.cpu_count()
+        self.openmp = [] if os.environ.get("UPSAMPLE3D_OPENMP") == "0" else self.openmp_flags()
+        sanitize = os.environ.get("UPSAMPLE3D_SANITIZE")
+        for extension in self.extensions:
+            extension.extra_compile_args += self.openmp
+            extension.extra_link_args += self.openmp
+            if sanitize:
+                flags = [f"-fsanitize={sanitize}", "-fno-sanitize-recover=all", "-g"]
+                extension.extra_compile_args += flags
+                extension.extra_link_args += flags
+        super().build_extensions()
+
+    def build_extension(self, extension):
+        # The levels share one source: with one build_temp they would overwrite each other's object files.
+        own = copy.copy(self)
+        own.build_temp = str(Path(self.build_temp) / extension.name)
+        build_ext.build_extension(own, extension)
+
+    def openmp_flags(self):
+        """-fopenmp if a program with it compiles and links, else nothing: one thread then does all the work."""
+        with tempfile.TemporaryDirectory() as folder:
+            probe = Path(folder) / "probe.cpp"
+            probe.write_text("#include <omp.h>\nint main() { return omp_get_max_threads() < 1; }\n")
+            try:
+                objects = self.compiler.compile([str(probe)], folder, extra_postargs=["-fopenmp"])
+                self.compiler.link_executable(objects, "probe", folder, extra_postargs=["-fopenmp"])
+            except Exception as failure:  # distutils' errors have moved between releases
+                if os.environ.get("UPSAMPLE3D_OPENMP") == "1":
+                    raise
+                self.warn(f"no OpenMP, building for one thread: {failure}")
+                return []
+        return ["-fopenmp"]
+
+
+def extension(name, source, flags):
+    return Extension(
+        f"upsample3d.{name}",
+        [source],
+        include_dirs=["include"],
+        extra_compile_args=FLAGS + flags,
+        extra_link_args=[],
+        depends=HEADERS,
+        language="c++",
+    )
+
+
+cpu, gather = cythonize(
+    [extension("cpu", "pyx/cpu.pyx", []), extension("gather", "pyx/gather.pyx", [])],
+    build_dir="build/cython",
+    include_path=["pyx"],
+    language_level=3,
+    compiler_directives={"boundscheck": False, "wraparound": False, "cdivision": True},
+)
+levels = [
+    extension(f"_{level}.gather", gather.sources[0], [] if level == "base" else [f"-march=x86-64-{level}"])
+    for level in LEVELS
+]
+setup(ext_modules=[cpu, *levels], cmdclass={"build_ext": BuildLevels})
