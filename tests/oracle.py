@@ -71,7 +71,10 @@ def linear_sources(x, i, o, scale, align_corners, rule, double):
     if align_corners:
         r = (real(i - 1) / real(o - 1) if o > 1 else real(0)) * real(x)
     else:
-        s = real(1.0 / scale) if given(scale) else real(i) / real(o)
+        s = real(i) / real(o)
+        if given(scale):
+            # The operator hands its scales down as float32 attributes, whatever the data.
+            s = real(1.0 / scale if rule == "torch" else f32(1.0 / scale))
         if rule == "torch" and not double:
             # One rounding: (x + 0.5) * s - 0.5 is exact in float64 while o < 2^29.
             r = f32(np.float64(x + 0.5) * np.float64(s) - 0.5)

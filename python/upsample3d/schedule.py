@@ -35,6 +35,9 @@ ROW_BYTES = 65_536
 THREAD_BYTES = 262_144
 """Source and result bytes that pay for one more thread."""
 
+UNITS_PER_THREAD = 4
+"""Units that a thread has at least, where they can be had, so that shares come out even."""
+
 COPY_UNIT = 65_536
 """Bytes per unit of a dense copy."""
 
@@ -117,11 +120,11 @@ def cut(
 
     w_form = W_NONE if w.kind == SAME else W_LANES if lanes * realsize >= COLUMN_BYTES else W_COLUMNS
     group = COLUMN_BYTES // realsize if w_form == W_COLUMNS else 1
-    w_run = _run(w, ROW_BYTES // (lanes * realsize), 16, 1)
+    w_run = _run(w, ROW_BYTES // (lanes * realsize), 16)
     width = _span(w, w_run) * lanes
     slabs = int((d.hi - d.lo).max())
     rows = TILE_BYTES // max(1, width * slabs * itemsize)
-    h_run = _run(h, rows, group, -(-groups * len(d.lo) // threads) if threads > 1 else 1)
+    h_run = _run(h, rows, group, UNITS_PER_THREAD * threads // (groups * len(d.lo)))
     span = _span(h, h_run)
     h_runs, w_runs = -(-len(h.lo) // h_run), -(-len(w.lo) // w_run)
     units = groups * len(d.lo) * h_runs * w_runs
@@ -153,14 +156,14 @@ def cut(
     )  # fmt: skip
 
 
-def _run(axis: Axis, most: int, step: int, spare: int) -> int:
-    """Results per tile: the most whose sources number at most `most`, a multiple of `step` if it can be.
+def _run(axis: Axis, most: int, step: int, pieces: int = 1) -> int:
+    """Results per tile: as many as reach at most `most` sources, in multiples of `step` where it can be.
 
-    spare: how many other units there are for each thread; with few of them, runs are shorter.
+    pieces: into how many tiles the axis is wanted cut at least, as far as `step` allows.
     """
     results = len(axis.lo)
     run = results
-    while run > 1 and (_span(axis, run) > most or (run > step and -(-results // run) * spare < 4)):
+    while run > 1 and (_span(axis, run) > most or (run > step and results < run * pieces)):
         run = -(-run // 2)
         if run > step:
             run = -(-run // step) * step

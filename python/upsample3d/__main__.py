@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: `python -m upsample3d demo` and `info`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import upsample3d as up
+
+MISTAKE = 2
+INTERRUPTED = 130
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose complaints fit one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(MISTAKE, f"{self.prog}: {message} (--help says more)\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The exit status: 0, 1 where the demo did not work, 2 for a user's mistake, 130 for Ctrl-C."""
+    try:
+        arguments = parser().parse_args(argv)
+    except SystemExit as stop:  # --help or a complaint, printed already
+        return int(stop.code or 0)
+    try:
+        return int(arguments.run(arguments))
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except (OSError, ValueError, MemoryError, ModuleNotFoundError) as mistake:
+        print(f"upsample3d: {' '.join(str(mistake).split())}", file=sys.stderr)
+        return MISTAKE
+
+
+def parser() -> Parser:
+    """The parser of all commands; each stores the function that runs it as `run`."""
+    top = Parser(prog="upsample3d", description="3-D up-sampling and its gradients on the CPU.")
+    top.add_argument("--version", action="version", version=f"upsample3d {up.__version__}")
+    commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    demo = commands.add_parser(
+        "demo",
+        help="recover a high-resolution volume from a low-resolution one",
+        description="Observes a volume at half its resolution and recovers it by gradient descent "
+        "with the exact adjoint of up-sampling; prints the checks and the throughput, and draws a "
+        "picture. Without arguments it uses a built-in phantom.",
+        epilog="example: upsample3d demo --volume scan.nii.gz --output scan.png",
+    )
+    demo.add_argument(
+        "--volume", type=Path, metavar="FILE",
+        help="a .npy, .npz, .nii or .nii.gz file, 3-D or 4-D with channels last (default: a phantom)",
+    )  # fmt: skip
+    demo.add_argument(
+        "--output", type=Path, metavar="PNG", default=Path("upsample3d-demo.png"),
+        help="where the picture goes (default: %(default)s)",
+    )  # fmt: skip
+    demo.add_argument(
+        "--size", type=int, metavar="N", default=128,
+        help="voxels along each edge of the phantom (default: %(default)s)",
+    )  # fmt: skip
+    demo.add_argument(
+        "--steps", type=int, metavar="N", default=60,
+        help="steps of gradient descent (default: %(default)s)",
+    )  # fmt: skip
+    demo.set_defaults(run=run_demo)
+
+    info = commands.add_parser("info", help="print how this copy was built and what it uses here")
+    info.set_defaults(run=run_info)
+    return top
+
+
+def run_demo(arguments: argparse.Namespace) -> int:
+    from .demo import run  # matplotlib's and the bar's imports, only for this command
+
+    worked = run(arguments.volume, arguments.size, arguments.steps, arguments.output)
+    return 0 if worked else 1
+
+
+def run_info(arguments: argparse.Namespace) -> int:
+    about = up.build_info()
+    lines = {
+        "version": about["version"],
+        "CPU level": f"{about['level']} (built and possible here: {', '.join(about['levels'])})",
+        "threads": up.get_num_threads(),
+        "OpenMP": about["openmp"] or "none, one thread does all the work",
+        "compiler": about["compiler"],
+    }
+    for name, value in lines.items():
+        print(f"{name:10} {value}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

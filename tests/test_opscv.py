@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The 300 system-test cases of the ops-cv operator library, against the oracle.
+
+Its suite feeds gradients of ones; here every case also meets random and integer gradients, and
+data formats and strided views rotate over the cases. Cases above 32 MiB of source are slow.
+"""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import oracle
+import pytest
+import upsample3d as up
+
+CASES = json.loads((Path(__file__).parent / "data" / "opscv_st.json").read_text())
+LIMIT = 32 * 2**20
+LAYOUTS = ("NCDHW", "NDHWC", "strided NCDHW", "strided NDHWC")
+
+
+def source_bytes(case):
+    return math.prod(case["grad_output_shape"]) * oracle.numpy_dtype(case["dtype"]).itemsize
+
+
+def parameters():
+    for number, case in enumerate(CASES):
+        slow = [pytest.mark.slow] if source_bytes(case) > LIMIT else []
+        yield pytest.param(number, case, id=case["id"], marks=slow)
+
+
+def gradient(kind, shape, dtype, seed):
+    """Ones, integers in [-2, 2], or numbers in [-1, 1), drawn plane by plane to save memory."""
+    random = np.random.default_rng(seed)
+    g = np.ones(shape, oracle.numpy_dtype(dtype))
+    for plane in g.reshape(-1, *shape[2:]) if kind != "ones" else ():
+        if kind == "integers":
+            plane[...] = random.integers(-2, 3, plane.shape, np.int8)
+        else:
+            plane[...] = 2 * random.random(plane.shape, np.float32) - 1
+    return g
+
+
+def placed(g, layout):
+    """g, in NCDHW order, as an array of a layout: strided ones lie inside a larger array."""
+    data_format = layout.removeprefix("strided ")
+    if not layout.startswith("strided"):
+        return oracle.to_format(g, data_format), data_format
+    x = np.moveaxis(g, 1, -1) if data_format == "NDHWC" else g
+    room = np.zeros([n + 1 + (axis > 2) for axis, n in enumerate(x.shape)], x.dtype)
+    inner = room[1:, :-1, 1:, 1:-1, 2:][:, :, ::-1]
+    inner[...] = x
+    return inner, data_format
+
+
+@pytest.mark.parametrize(("number", "case"), list(parameters()))
+def test_case(number, case):
+    op, shape, size = case["op"], case["grad_output_shape"], case["input_size"]
+    i, o = tuple(size[2:]), tuple(shape[2:])
+    align_corners = case.get("align_corners", False)
+    options = {"align_corners": align_corners} if op == "trilinear_backward" else {}
+    for turn, kind in enumerate(("ones", "integers", "random")):
+        layout = LAYOUTS[(number + turn) % len(LAYOUTS)]
+        g = gradient(kind, shape, case["dtype"], number)
+        x, data_format = placed(g, layout)
+        got = getattr(up, op)(x, size, data_format=data_format, **options)
+        got = oracle.from_format(got, data_format)
+        assert got.shape == tuple(size)
+        exact = kind != "random" and op != "trilinear_backward"
+        # In parts: the oracle needs many times the memory of what it checks.
+        for n in range(shape[0]):
+            for c in range(0, shape[1], 3):
+                part = np.s_[n : n + 1, c : c + 3]
+                compare(op, g[part], got[part], i, o, align_corners, exact)
+
+
+def compare(op, g, got, i, o, align_corners, exact):
+    truth = oracle.answer(op, g, i, o, align_corners=align_corners)
+    if exact:
+        # Sums of integers below 2^24: the float32 sum is exact, the store rounds it once.
+        assert truth.magnitude.max() < 2**24
+        expected = truth.value.astype(np.float32).astype(got.dtype)
+        assert np.array_equal(got, expected)
+    else:
+        truth.check(got, f"{op} {i} -> {o}")
