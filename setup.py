@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The build: one C++ file from gather.pyx, compiled once per CPU level; everything else is in pyproject.toml."""
+"""The build: one C++ file from gather.pyx, compiled once per CPU level. See pyproject.toml."""
 
 import copy
 import os
@@ -33,13 +33,13 @@ class BuildLevels(build_ext):
         super().build_extensions()
 
     def build_extension(self, extension):
-        # The levels share one source: with one build_temp they would overwrite each other's object files.
+        # The levels share one source: in one folder they would overwrite each other's object files.
         own = copy.copy(self)
         own.build_temp = str(Path(self.build_temp) / extension.name)
         build_ext.build_extension(own, extension)
 
     def openmp_flags(self):
-        """-fopenmp if a program with it compiles and links, else nothing: one thread then does all the work."""
+        """-fopenmp if a program with it compiles and links, else nothing: one thread then."""
         with tempfile.TemporaryDirectory() as folder:
             probe = Path(folder) / "probe.cpp"
             probe.write_text("#include <omp.h>\nint main() { return omp_get_max_threads() < 1; }\n")
@@ -73,8 +73,6 @@ cpu, gather = cythonize(
     language_level=3,
     compiler_directives={"boundscheck": False, "wraparound": False, "cdivision": True},
 )
-levels = [
-    extension(f"_{level}.gather", gather.sources[0], [] if level == "base" else [f"-march=x86-64-{level}"])
-    for level in LEVELS
-]
+march = {level: [f"-march=x86-64-{level}"] if level != "base" else [] for level in LEVELS}
+levels = [extension(f"_{level}.gather", gather.sources[0], march[level]) for level in LEVELS]
 setup(ext_modules=[cpu, *levels], cmdclass={"build_ext": BuildLevels})

@@ -27,11 +27,11 @@ cdef inline int64_t source_end(const band_t *band, int64_t last) noexcept nogil:
 
 cdef void sum_slabs(const job_t *job, real_t *block, const char *source, char *packed, int64_t d,
                     int64_t rows, int64_t cols) noexcept nogil:
-    """block[row, col] = sum_d w_d source[d, row, col]: long runs where memory has them, else rows."""
+    """block[row, col] = sum_d w_d source[d, row, col]: in one run where memory has it, else rows."""
     cdef int64_t start = job.d.start[d], terms = job.d.start[d + 1] - start
     cdef const real_t *w = <const real_t *>job.d.w + start if job.d.w else NULL
     cdef int64_t width = cols * job.lanes, row, t
-    if job.source_slab and width == job.source.h // job.itemsize:
+    if job.source_slab and width * job.itemsize == job.source.h:
         sum_rows(block, source, job.dtype, job.source.d, terms, w, rows * width, False)
         return
     for row in range(rows):
@@ -46,78 +46,85 @@ cdef void sum_slabs(const job_t *job, real_t *block, const char *source, char *p
         source += job.source.h
 
 
+cdef void finish_rows(const job_t *job, char *target, int64_t target_stride, const real_t *rows,
+                      int64_t stride, char *scratch, int64_t h, int64_t count,
+                      int64_t w0, int64_t w1) noexcept nogil:
+    """target[r, w] = sum_w w_w sum_h w_h rows[h, w], rounded, for `count` results from h on.
+
+    A pass with nothing to add hands on what it got; the last pass writes into the target itself
+    where reals are what the target holds.
+    """
+    cdef real_t *own = <real_t *>(scratch + job.scratch.rows)
+    cdef real_t *columns = <real_t *>(scratch + job.scratch.columns)
+    cdef real_t *sums = <real_t *>(scratch + job.scratch.sums)
+    cdef bint in_place = job.itemsize == <int64_t>sizeof(real_t)
+    cdef int64_t width = (source_end(&job.w, w1) - job.w.lo[w0]) * job.lanes
+    cdef int64_t lane_bytes = job.lanes * <int64_t>sizeof(real_t), n = (w1 - w0) * job.lanes, r
+
+    if job.h.kind == SUM or (job.h.kind == PICK and count > 1):
+        if job.w_form == W_NONE and in_place:
+            sum_band(<real_t *>target, target_stride, rows, stride, &job.h, h, h + count, width)
+            return
+        sum_band(own, width * <int64_t>sizeof(real_t), rows, stride, &job.h, h, h + count, width)
+        rows, stride = own, width * <int64_t>sizeof(real_t)
+
+    if job.w_form == W_COLUMNS:
+        to_columns(columns, rows, stride, count, width)
+        sum_band(sums, job.lanes * COLUMN_BYTES, columns, job.lanes * COLUMN_BYTES, &job.w, w0, w1,
+                 job.lanes * COLUMN_BYTES // <int64_t>sizeof(real_t))
+        round_columns(target, job.dtype, target_stride, sums, count, n)
+        return
+    for r in range(count):
+        if job.w_form == W_NONE:
+            round_row(target, job.dtype, rows, n)
+        elif in_place:
+            sum_band(<real_t *>target, lane_bytes, rows, lane_bytes, &job.w, w0, w1, job.lanes)
+        else:
+            sum_band(sums, lane_bytes, rows, lane_bytes, &job.w, w0, w1, job.lanes)
+            round_row(target, job.dtype, sums, n)
+        target += target_stride
+        rows = <const real_t *>(<const char *>rows + stride)
+
+
 cdef void sum_tile(const job_t *job, const char *source, char *result, real_t *scratch,
                    int64_t h0, int64_t h1, int64_t w0, int64_t w1, int64_t d) noexcept nogil:
     """result[h, w] = sum_w w_w (sum_h w_h (sum_d w_d source[d, h, w])): along D, then H, then W.
 
     In English: the slabs of the band of d are summed into a block of rows, rows of the block into
-    rows of results, and those along themselves. A pass with nothing to add hands on what it got.
-    Cost: each source element of the tile's windows is read once per d whose window holds it.
+    rows of results, and those along themselves. Cost: each source element under the tile is read
+    once for every d whose band holds it.
     """
     cdef char *parts = <char *>scratch
-    cdef real_t *block = <real_t *>(parts + job.scratch.block)
-    cdef real_t *rows = <real_t *>(parts + job.scratch.rows)
-    cdef real_t *sums = <real_t *>(parts + job.scratch.sums)
     cdef char *line = parts + job.scratch.line
-    cdef int64_t h_lo = job.h.lo[h0], w_lo = job.w.lo[w0], n = (w1 - w0) * job.lanes
+    cdef const real_t *block = <real_t *>(parts + job.scratch.block)
+    cdef int64_t h_lo = job.h.lo[h0], w_lo = job.w.lo[w0]
     cdef int64_t cols = source_end(&job.w, w1) - w_lo
-    cdef int64_t width = cols * job.lanes
-    cdef int64_t row_bytes = width * <int64_t>sizeof(real_t)
-    cdef bint whole = job.result_row and job.itemsize == <int64_t>sizeof(real_t)
-    cdef const real_t *after_d = block
-    cdef int64_t after_d_stride = row_bytes
-    cdef const real_t *after_h
-    cdef int64_t after_h_stride
-    cdef char *target
-    cdef int64_t target_stride
-    cdef real_t *row
-    cdef int64_t h, r, count, group = 1
+    cdef int64_t stride = cols * job.lanes * <int64_t>sizeof(real_t)
+    cdef int64_t line_bytes = (w1 - w0) * job.lanes * job.itemsize
+    cdef int64_t group = COLUMN_BYTES // <int64_t>sizeof(real_t) if job.w_form == W_COLUMNS else 1
+    cdef int64_t h = h0, r, count
+    cdef const real_t *rows
 
     source += job.d.lo[d] * job.source.d + h_lo * job.source.h + w_lo * job.source.w
     if job.d.kind != SUM and job.source_row and job.itemsize == <int64_t>sizeof(real_t):
-        after_d = <const real_t *>source
-        after_d_stride = job.source.h
+        block, stride = <const real_t *>source, job.source.h
     else:
-        sum_slabs(job, block, source, parts + job.scratch.packed, d,
+        sum_slabs(job, <real_t *>block, source, parts + job.scratch.packed, d,
                   source_end(&job.h, h1) - h_lo, cols)
 
-    if job.w_form == W_COLUMNS:
-        group = COLUMN_BYTES // <int64_t>sizeof(real_t)
-    h = h0
+    result += h0 * job.result.h + w0 * job.result.w
     while h < h1:
         count = min(group, h1 - h)
-        target, target_stride = line, n * job.itemsize
+        rows = <const real_t *>(<const char *>block + (job.h.lo[h] - h_lo) * stride)
         if job.result_row:
-            target = result + h * job.result.h + w0 * job.result.w
-            target_stride = job.result.h
-
-        # A pass that is the last one, and whose reals are the result's elements, writes them in place.
-        after_h = <const real_t *>(<const char *>after_d + (job.h.lo[h] - h_lo) * after_d_stride)
-        after_h_stride = after_d_stride
-        if job.h.kind == SUM or (job.h.kind == PICK and group > 1):
-            row = <real_t *>target if job.w_form == W_NONE and whole else rows
-            after_h_stride = target_stride if row != rows else row_bytes
-            sum_band(row, after_h_stride, after_h, after_d_stride, &job.h, h, h + count, width)
-            after_h = row
-
-        if job.w_form == W_COLUMNS:
-            to_columns(<real_t *>(parts + job.scratch.columns), after_h, after_h_stride, count, width)
-            sum_band(sums, job.lanes * COLUMN_BYTES, <const real_t *>(parts + job.scratch.columns),
-                     job.lanes * COLUMN_BYTES, &job.w, w0, w1, job.lanes * group)
-            round_columns(target, job.dtype, target_stride, sums, count, n)
+            finish_rows(job, result, job.result.h, rows, stride, parts, h, count, w0, w1)
         else:
-            if job.w_form == W_LANES:
-                row = <real_t *>target if whole else sums
-                sum_band(row, job.lanes * <int64_t>sizeof(real_t), after_h,
-                         job.lanes * <int64_t>sizeof(real_t), &job.w, w0, w1, job.lanes)
-                after_h = row
-            if <const char *>after_h != target:
-                round_row(target, job.dtype, after_h, n)
-        if not job.result_row:
+            finish_rows(job, line, line_bytes, rows, stride, parts, h, count, w0, w1)
             for r in range(count):
-                move_row(result + (h + r) * job.result.h + w0 * job.result.w, job.result.w,
-                         job.result.lane, line + r * target_stride, job.lanes * job.itemsize,
-                         job.itemsize, w1 - w0, job.lanes, job.itemsize)
+                move_row(result + r * job.result.h, job.result.w, job.result.lane,
+                         line + r * line_bytes, job.lanes * job.itemsize, job.itemsize,
+                         w1 - w0, job.lanes, job.itemsize)
+        result += count * job.result.h
         h += count
 
 
@@ -198,7 +205,7 @@ cdef void run_units(const job_t *job, const char *source, char *result, char *wo
 
 cdef extern from *:
     """
-    /* NumPy's public array interface: https://numpy.org/doc/stable/reference/arrays.interface.html */
+    /* What __array_struct__ holds: numpy.org/doc/stable/reference/arrays.interface.html */
     typedef struct {
         int two, nd;
         char typekind;
@@ -265,7 +272,7 @@ cdef class Job:
         job.by_channels = magic_of(job.channels, width)
 
     def run(self, source, result, workspace, int threads):
-        """Fills result from source with `threads` threads; KeyboardInterrupt is heard between slabs."""
+        """Fills result from source; between slabs of units, pending signals are heard."""
         cdef const job_t *job = &self.job
         cdef const char *from_ = <const char *>address(source)
         cdef char *to = <char *>address(result)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The right answer of every op, slowly: per-index rules, scattered into dense float64 matrices.
 
-Written the other way round from the library, which gathers bands in float32, and sharing nothing
-with it. Sizes i and o are those of the forward op; a matrix is [o, i] whatever the direction.
+Written the other way round from the library, which gathers bands in float32 along D, H and W, and
+sharing nothing with it. Sizes i and o are those of the forward op; a matrix is [o, i] whatever the
+direction.
 Weights are float32 values (float64 for the trilinear ops on float64 data), sums are float64.
 
 Sources: the operators' documents for rule "aclnn", PyTorch's CPU kernels for rule "torch".
@@ -165,7 +166,7 @@ def answer(op, source, i, o, scales=None, align_corners=False, rule="aclnn"):
     scales = scales if isinstance(scales, tuple | list) else (scales,) * 3
     value = np.asarray(source).astype(np.float64)
     magnitude, roundings = np.abs(value), 0
-    for axis in range(3):
+    for axis in (2, 1, 0):
         m = matrix(op, i[axis], o[axis], scales[axis], align_corners, rule, source.dtype.name)
         m = m if op.endswith("_backward") else m.T
         value = _along(value, m, axis)
@@ -176,8 +177,12 @@ def answer(op, source, i, o, scales=None, align_corners=False, rule="aclnn"):
 
 def _along(x, m, axis):
     """x with its axis D, H or W (0, 1, 2) replaced by m's columns: sum_s x[.. s ..] m[s, r]."""
-    s = "dhw"[axis]
-    return np.einsum(f"ncdhw,{s}r->{'ncdhw'.replace(s, 'r')}", x, m, optimize=True)
+    n, c, d, h, w = x.shape
+    if axis == 2:
+        return x @ m
+    if axis == 1:
+        return m.T @ x
+    return (m.T @ x.reshape(n, c, d, h * w)).reshape(n, c, m.shape[1], h, w)
 
 
 def to_format(x, data_format):

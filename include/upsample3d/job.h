@@ -28,7 +28,7 @@ typedef struct {
     int64_t kind;         /* SUM, PICK or SAME */
 } band_t;
 
-/* Bytes from one index to the next. A plane is (n, c); in channels-last memory c is 0 and the lanes are the channels. */
+/* Bytes from one index to the next. In channels-last memory the lanes are the channels, and c is 0. */
 typedef struct {
     int64_t n, c, d, h, w, lane;
 } strides_t;

@@ -154,11 +154,8 @@ INLINE void sum_vectors(real *sum, const element *row, int64_t stride, int64_t t
     vec<real> total[V];
 #pragma GCC unroll 4
     for (int v = 0; v < V; v++) {
-        if (onto) {
-            total[v] = load(sum + v * LANES<real>) + (unit ? load(row + v * LANES<real>) : load(row + v * LANES<real>) * w[0]);
-        } else {
-            total[v] = unit ? load(row + v * LANES<real>) : load(row + v * LANES<real>) * w[0];
-        }
+        total[v] = unit ? load(row + v * LANES<real>) : load(row + v * LANES<real>) * w[0];
+        if (onto) total[v] = load(sum + v * LANES<real>) + total[v];
     }
 #pragma GCC unroll 4
     for (int64_t t = 1; t < terms; t++) {
@@ -196,7 +193,8 @@ INLINE void sum_run(real *sum, const element *row, int64_t stride, int64_t terms
 constexpr int64_t STREAMS = 4;
 
 template <bool unit, class real, class element>
-INLINE void sum_streams(real *sum, const element *row, int64_t stride, int64_t terms, const real *w, int64_t n, bool onto) {
+INLINE void sum_streams(real *sum, const element *row, int64_t stride, int64_t terms, const real *w, int64_t n,
+                        bool onto) {
     for (; terms > STREAMS; terms -= STREAMS, onto = true) {
         sum_run<unit>(sum, row, stride, STREAMS, w, n, onto);
         row = at(row, STREAMS * stride);
@@ -232,9 +230,8 @@ static inline void sum_rows(real *sum, const char *row, int64_t dtype, int64_t s
 template <bool unit, class real>
 INLINE void sum_results(real *sums, int64_t sums_stride, const real *rows, int64_t stride, const band_t *band,
                         int64_t first, int64_t last, int64_t n) {
-    const real *origin = at(rows, -band->lo[first] * stride);
     for (int64_t k = first; k < last; k++, sums = at(sums, sums_stride)) {
-        const real *row = at(origin, band->lo[k] * stride);
+        const real *row = at(rows, (band->lo[k] - band->lo[first]) * stride);
         const real *w = unit ? nullptr : (const real *)band->w + band->start[k];
         int64_t terms = band->start[k + 1] - band->start[k];
         if (n == COLUMN<real> && terms > 0)
@@ -354,8 +351,8 @@ INLINE void move_elements(char *to, int64_t to_stride, const char *from, int64_t
 }
 
 /* A row of w x lanes elements between any strides; the inner loop runs along the smaller stride of the result. */
-static inline void move_row(char *to, int64_t to_w, int64_t to_lane, const char *from, int64_t from_w, int64_t from_lane,
-                            int64_t w, int64_t lanes, int64_t itemsize) {
+static inline void move_row(char *to, int64_t to_w, int64_t to_lane, const char *from, int64_t from_w,
+                            int64_t from_lane, int64_t w, int64_t lanes, int64_t itemsize) {
     bool w_inside = lanes == 1 || (to_w < 0 ? -to_w : to_w) < (to_lane < 0 ? -to_lane : to_lane);
     int64_t n = w_inside ? w : lanes, rest = w_inside ? lanes : w;
     int64_t to_n = w_inside ? to_w : to_lane, to_rest = w_inside ? to_lane : to_w;

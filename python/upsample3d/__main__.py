@@ -7,7 +7,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import upsample3d as up
 
@@ -54,7 +54,7 @@ def parser() -> Parser:
     )
     demo.add_argument(
         "--volume", type=Path, metavar="FILE",
-        help="a .npy, .npz, .nii or .nii.gz file, 3-D or 4-D with channels last (default: a phantom)",
+        help="a .npy, .npz, .nii or .nii.gz file, 3-D or 4-D (default: a built-in phantom)",
     )  # fmt: skip
     demo.add_argument(
         "--output", type=Path, metavar="PNG", default=Path("upsample3d-demo.png"),
@@ -83,12 +83,12 @@ def run_demo(arguments: argparse.Namespace) -> int:
 
 
 def run_info(arguments: argparse.Namespace) -> int:
-    about = up.build_info()
+    about: dict[str, Any] = up.build_info()
     lines = {
         "version": about["version"],
         "CPU level": f"{about['level']} (built and possible here: {', '.join(about['levels'])})",
         "threads": up.get_num_threads(),
-        "OpenMP": about["openmp"] or "none, one thread does all the work",
+        "OpenMP": f"specification {about['openmp']}" if about["openmp"] else "none: one thread works",
         "compiler": about["compiler"],
     }
     for name, value in lines.items():

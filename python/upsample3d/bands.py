@@ -48,7 +48,7 @@ class Band:
         return SAME if np.array_equal(self.lo, np.arange(self.sources)) else PICK
 
     def transposed(self) -> Band:
-        """The band of the other direction: result k sums what source k went to, with the same weights."""
+        """The band of the other direction: result k sums what source k went to, weights and all."""
         k = np.arange(self.sources)
         lo = np.searchsorted(self.hi, k, side="right")
         hi = np.maximum(np.searchsorted(self.lo, k, side="right"), lo)
@@ -77,21 +77,20 @@ def bands(
     """
     mode, backward = op.removesuffix("_backward"), op.endswith("_backward")
     scale = scale if scale is not None and scale > 0 else None
-    real = np.dtype(np.float64 if dtype == "float64" else np.float32)
+    real = np.float64 if dtype == "float64" else np.float32
     if mode == "trilinear":
-        forward = _linear(i, o, scale, align_corners, real, fused=_FUSED[rule])
+        forward = _linear(i, o, scale, align_corners, real, rule)
         return forward.transposed() if backward else forward
     shift = _SHIFT[mode]
     if rule == "aclnn":
         windows = _nearest_windows(i, o, scale, shift)
         return windows if backward else windows.transposed()
-    forward = _nearest_map(i, o, scale, shift, backward, real)
+    wide = real is np.float64 and not backward
+    forward = _nearest_map(i, o, scale, shift > 0, backward, wide)
     return forward.transposed() if backward else forward
 
 
 _SHIFT = {"nearest": 0.0, "nearest_exact": 0.5}
-_FUSED = {"aclnn": False, "torch": True}
-_ZERO, _HALF = np.float32(0), np.float32(0.5)
 
 
 def _starts(lo: Indices, hi: Indices) -> Indices:
@@ -109,8 +108,14 @@ def _same(size: int) -> Band:
     return _ones(k, k + 1, size)
 
 
+def _picks(index: NDArray[Any], sources: int) -> Band:
+    """Result k takes source index[k]; an index is at most sources - 1."""
+    lo = np.minimum(index.astype(np.int64), sources - 1)
+    return _ones(lo, lo + 1, sources)
+
+
 def _nearest_windows(i: int, o: int, scale: float | None, shift: float) -> Band:
-    """aclnn: [B(k), B(k+1)), B(k) = min(ceil(float32(k) * s - shift), o), rounded twice in float32."""
+    """aclnn: [B(k), B(k+1)), B(k) = min(ceil(float32(k) * s - shift), o), two float32 roundings."""
     s = np.float32(scale) if scale is not None else np.float32(o) / np.float32(i)
     if i == o and s == 1:
         return _same(i)
@@ -124,53 +129,60 @@ def _nearest_windows(i: int, o: int, scale: float | None, shift: float) -> Band:
 
 
 def _nearest_map(
-    i: int, o: int, scale: float | None, shift: float, backward: bool, real: np.dtype[Any]
+    i: int, o: int, scale: float | None, exact: bool, backward: bool, wide: bool
 ) -> Band:
-    """torch: output x takes input min(floor(float32((x + shift) * s)), i - 1), s = float32(1 / scale)."""
-    x = np.arange(o)
-    if backward and shift == 0 and i == o:
-        return _same(i)
-    if backward and shift == 0 and o == 2 * i:
-        index = x // 2
-        return _ones(index, index + 1, i)
-    if scale is not None:
-        s = np.float32(1.0 / scale)
-    else:
-        s = np.float32(i) / np.float32(o)
+    """torch: output x takes input min(floor(float32(p)), i - 1).
+
+    p = x * s, exact (x + 0.5) * s, with s = 1 / scale or i / o in float32; backward, plain nearest
+    knows i == o and o == 2 i. wide: the forward ops compute s and p in double for float64 data.
+    """
+    x: NDArray[Any] = np.arange(o)
+    if backward and not exact and (i == o or o == 2 * i):
+        return _picks(x * i // o, i)
+    real: type[Any] = np.float64 if wide else np.float32
+    s = real(1.0 / scale) if scale is not None else real(i) / real(o)
     with np.errstate(all="ignore"):
-        position = ((x + shift) * np.float64(s)).astype(np.float32)
-    index = np.minimum(np.floor(position.astype(np.float64)), i - 1).astype(np.int64)
-    return _ones(index, index + 1, i)
+        if not exact:
+            p = x.astype(real) * s
+        elif wide:
+            p = np.maximum((x + 0.5) * s - 0.5, 0) + 0.5
+        else:
+            p = (x + 0.5) * np.float64(s)
+        position = np.floor(p.astype(np.float32))
+    return _picks(np.fmin(position, i - 1), i)
 
 
 def _linear(
-    i: int, o: int, scale: float | None, align_corners: bool, real: np.dtype[Any], fused: bool
+    i: int, o: int, scale: float | None, align_corners: bool, real: type[Any], rule: str
 ) -> Band:
     """Output x lies at r; inputs i0 = floor(r) and i0 + 1 have the weights 1 - (r - i0) and r - i0.
 
-    r = s * x with align_corners, s = (i - 1) / (o - 1), else max(s * (x + 0.5) - 0.5, 0), s = i / o;
-    at the last input the weight is one. fused: one rounding of s * (x + 0.5) - 0.5, as torch does.
+    r = s * x with align_corners, s = (i - 1) / (o - 1); else r = max(s * (x + 0.5) - 0.5, 0),
+    s = i / o. At the last input the weight is one. A given scale is float32(1 / scale) in the
+    operators. torch rounds s * (x + 0.5) - 0.5 once in float32, and floors float32(r) also for
+    float64 data.
     """
     if i == o:
         return _same(i)
-    one = real.type(1)
+    torch = rule == "torch"
     x = np.arange(o).astype(real)
+    half = real(0.5)
     with np.errstate(all="ignore"):
         if align_corners:
-            s = real.type(i - 1) / real.type(o - 1) if o > 1 else real.type(0)
-            r = s * x
+            r = (real(i - 1) / real(o - 1) if o > 1 else real(0)) * x
         else:
-            s = real.type(np.float32(1.0 / scale)) if scale is not None else real.type(i) / real.type(o)
-            half = real.type(0.5)
-            if fused and real == np.float32:
+            s = real(i) / real(o)
+            if scale is not None:
+                s = real(1.0 / scale) if torch else real(np.float32(1.0 / scale))
+            if torch and real is np.float32:
                 r = (np.float64(s) * (x + half).astype(np.float64) - 0.5).astype(real)
             else:
                 r = s * (x + half) - half
-            r = np.maximum(r, real.type(0))
-    i0 = np.minimum(np.floor(r), real.type(i - 1)).astype(np.int64)
-    i0 = np.minimum(i0, i - 1)
-    w1 = np.clip(r - i0.astype(real), real.type(0), one)
-    w0 = one - w1
+            r = np.maximum(r, 0)
+        floor = np.floor(r.astype(np.float32) if torch else r)
+    i0 = np.minimum(np.fmin(floor, i - 1).astype(np.int64), i - 1)
+    w1 = np.clip(r - i0.astype(real), real(0), real(1))
+    w0 = real(1) - w1
     last = i0 == i - 1
     w0[last], w1[last] = 1, 0
     lo, hi = i0 + (w0 == 0), i0 + 1 + (w1 != 0)

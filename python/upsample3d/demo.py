@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demonstration: check the adjoint, recover a volume with it, measure throughput, show it all."""
+"""The demonstration: check the adjoint, recover a volume with it, measure throughput, draw it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-import ml_dtypes
 import numpy as np
-from tqdm import tqdm
+from tqdm import tqdm  # type: ignore[import-untyped]
 
 import upsample3d as up
 
@@ -19,6 +19,7 @@ from . import phantom, picture, volumes
 from .recovery import Array, Recovery, dot, norm, psnr, recover
 
 SMALLEST = 4  # voxels per axis: half as many are observed
+LARGEST = 512  # voxels per axis of the phantom, half a gigabyte; the demo holds some ten volumes
 TOLERANCE = 1e-6  # of the adjoint identity in float32, as a share of |up(x)| |g|
 CHECKED = 1 << 26  # voxels of up(x) in the adjoint check, 256 MB; of larger volumes the first part
 
@@ -33,12 +34,12 @@ def run(path: Path | None, size: int, steps: int, output: Path) -> bool:
         raise ValueError(f"--steps is {steps}, wanted 1 or more")
     check_place(output)
     if path is None:
-        if size < SMALLEST:
-            raise ValueError(f"--size is {size}, wanted {SMALLEST} or more")
+        if not SMALLEST <= size <= LARGEST:
+            raise ValueError(f"--size is {size}, wanted {SMALLEST} to {LARGEST}")
         volume, name = volumes.Volume(phantom.shepp_logan(size), None), "3-D Shepp-Logan phantom"
     else:
         volume, name = volumes.read(path), path.name
-    truth = scaled(volume.channels_first(), name)
+    truth = scaled(volume.channels_first(), str(path or "--size"))
     print(f"upsample3d {up.__version__}, level {up.build_info()['level']}, "
           f"threads {up.get_num_threads()}")  # fmt: skip
     print(f"Volume       {name}, {sizes(truth.shape)} (N, C, D, H, W), scaled to 0..1")
@@ -54,7 +55,8 @@ def run(path: Path | None, size: int, steps: int, output: Path) -> bool:
     print(f"Recovery     {steps} steps: misfit |Ax - y| / |y| {first:.2e} -> {last:.2e}, "
           f"PSNR {before:.2f} -> {after:.2f} dB")  # fmt: skip
     throughput()
-    heading = f"{name}: up-sampled {before:.1f} dB, recovered with the exact adjoint {after:.1f} dB"
+    shown = f", channel 0 of {truth.shape[1]}" if truth.shape[1] > 1 else ""
+    heading = f"{name[-60:]}{shown}: recovered by gradient descent with the exact adjoint"
     show(output, truth, found, volume.spacing(), heading)
 
     # What is fitted already down to float32's rounding cannot be fitted better.
@@ -83,11 +85,12 @@ def scaled(data: Array, name: str) -> Array:
 
 
 def check_adjoint(x: Array) -> float:
-    """|<up(x), g> - <x, backward(g)>| / (|up(x)| |g|), printed: x up to twice its size, g random."""
-    _, c, _, h, w = x.shape
-    x = x[:, :, : max(1, CHECKED // (8 * c * h * w))]
-    y = up.trilinear(x, tuple(2 * size for size in x.shape[2:]))
-    g = np.random.default_rng(0).random(y.shape, np.float32)
+    """|<up(x), g> - <x, backward(g)>| / (|up(x)| |g|), printed; up doubles sizes, g is random."""
+    n, c, d, h, w = x.shape
+    d = min(d, max(1, CHECKED // (8 * c * h * w)))
+    x = x[:, :, :d]
+    y = up.trilinear(x, (2 * d, 2 * h, 2 * w))
+    g = np.random.default_rng(0).random((n, c, 2 * d, 2 * h, 2 * w), dtype=np.float32)
     left, right = dot(y, g), dot(x, up.trilinear_backward(g, x.shape))
     difference = abs(left - right) / (norm(y) * norm(g))
     print(f"Adjoint      x {sizes(x.shape)}, g {sizes(g.shape)}")
@@ -96,13 +99,13 @@ def check_adjoint(x: Array) -> float:
     return difference
 
 
-def advance(bar: tqdm[None], misfit: float) -> None:
+def advance(bar: Any, misfit: float) -> None:
     bar.set_postfix_str(f"misfit {misfit:.2e}", refresh=False)
     bar.update()
 
 
 def throughput() -> None:
-    """Prints GB/s of source + result of the main ops beside a numpy copy that moves as many bytes."""
+    """Prints GB/s of source + result of the main ops, beside a numpy copy that moves as much."""
     input_size, output_size = (1, 32, 32, 32, 32), (64, 64, 64)
     print(f"Throughput   {sizes(input_size)} <-> {sizes(output_size)}, counting source + result; "
           "the copy is numpy's, on one thread")  # fmt: skip
@@ -110,7 +113,7 @@ def throughput() -> None:
     for op in ("trilinear_backward", "nearest_exact_backward", "trilinear"):
         for dtype, memory in (("float32", "NCDHW"), ("float32", "NDHWC"), ("bfloat16", "NCDHW")):
             shape = input_size if op == "trilinear" else (*input_size[:2], *output_size)
-            source = np.random.default_rng(0).random(shape, np.float32)
+            source = np.random.default_rng(0).random(shape, dtype=np.float32)
             if memory == "NDHWC":
                 source = np.ascontiguousarray(np.moveaxis(source, 1, -1))
             plan = up.Plan(op, source.shape, dtype, data_format=memory, input_size=input_size,

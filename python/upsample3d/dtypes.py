@@ -33,7 +33,7 @@ _FOUND: dict[object, Dtype] = {key: d for d in DTYPES for key in (d.numpy, d.nam
 
 
 def find(dtype: object) -> Dtype | None:
-    """The Dtype of a NumPy dtype, scalar type or name; None where there is none (also >f4 and V2)."""
+    """The Dtype of a NumPy dtype, type or name; None where there is none (also for >f4 and V2)."""
     try:
         if dtype in _FOUND:
             return _FOUND[dtype]

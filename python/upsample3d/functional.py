@@ -10,7 +10,7 @@ import numpy as np
 
 from . import problem, schedule
 from .bands import Band
-from .plan import Array, Plan, cached
+from .plan import Array, cached
 
 Sizes = Sequence[int]
 Scales = float | Sequence[float | None] | None
@@ -32,14 +32,14 @@ def nearest_exact_backward(
 
     grad_output: (N, C, oD, oH, oW), or (N, oD, oH, oW, C) with data_format="NDHWC"; float32,
     float16, bfloat16 (ml_dtypes) or float64, any strides. input_size: (N, C, iD, iH, iW) whatever
-    the data format. scales: output/input per axis D, H, W, or one number for all; None, <= 0 and NaN
-    leave an axis to its sizes. output_size: (oD, oH, oW), only checked. out: the array to fill, of
-    any strides that do not overlap; it is returned. rule: "aclnn" (windows of
+    the data format. scales: output/input per axis D, H, W, or one number for all; None, <= 0 and
+    NaN leave an axis to its sizes. output_size: (oD, oH, oW), only checked. out: the array to fill,
+    of any strides that do not overlap; it is returned. rule: "aclnn" (windows of
     aclnnUpsampleNearestExact3dBackward) or "torch" (of PyTorch's CPU backward). schedule: SCH_ID 0
     to 3, None for the fastest; the bits are the same. num_threads: at most so many threads.
 
     Sums are float32 (float64 for float64) along D, then H, then W, and rounded once. N = 0 or C = 0
-    gives an empty result. Raises ParameterError (a ValueError) and ParameterTypeError (a TypeError),
+    gives an empty result. Raises ParameterError (a ValueError) or ParameterTypeError (a TypeError),
     both with a .status, before anything is written.
     """
     return _run(
@@ -60,7 +60,7 @@ def nearest_backward(
     schedule: int | None = None,
     num_threads: int | None = None,
 ) -> Array:
-    """The gradient of nearest at its input; arguments, result and errors as nearest_exact_backward.
+    """The gradient of nearest at its input; otherwise as nearest_exact_backward.
 
     Source of the windows: aclnnUpsampleNearest3dBackward, or PyTorch's upsample_nearest3d_backward.
     """
@@ -83,7 +83,7 @@ def trilinear_backward(
     schedule: int | None = None,
     num_threads: int | None = None,
 ) -> Array:
-    """The gradient of trilinear at its input; arguments, result and errors as nearest_exact_backward.
+    """The gradient of trilinear at its input; otherwise as nearest_exact_backward.
 
     align_corners: whether the corner voxels' centres coincide; scales then do not matter. An inf or
     NaN reaches the results whose weight for it is not zero. Source of the weights:
@@ -110,8 +110,8 @@ def nearest_exact(
 
     input: (N, C, iD, iH, iW), or (N, iD, iH, iW, C) with data_format="NDHWC". output_size:
     (oD, oH, oW); None with three scales means floor(size * scale). The rest as
-    nearest_exact_backward, of which this is the exact transpose under rule="aclnn": it is not always
-    the operator aclnnUpsampleNearestExact3d, which rounds on its own (547 of 16,384 size pairs up to
+    nearest_exact_backward, of which this is the exact transpose under rule="aclnn": not always the
+    operator aclnnUpsampleNearestExact3d, which rounds on its own (547 of 16,384 size pairs up to
     128 differ). rule="torch" is PyTorch's own forward map. Outputs outside every window are 0.
     """
     return _run(
@@ -220,5 +220,3 @@ def _run(
     except TypeError:  # also something that cannot be hashed: the plain way names it
         plan = cached.__wrapped__(*arguments)
     return plan(source, out)
-
-

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where bytes lie: strides into planes, rows and lanes; what a row has to be moved through; overlaps.
+"""Where bytes lie: strides into planes, rows and lanes; what is contiguous; what overlaps.
 
 Shapes and strides are in N, C, D, H, W order here, whatever the data format; strides are in bytes.
 """
@@ -23,7 +23,7 @@ AXES = {"NCDHW": (0, 1, 2, 3, 4), "NDHWC": (0, 2, 3, 4, 1)}
 class Layout:
     """The kernel's view of source and result: plane p is (n, c) = divmod(p, channels).
 
-    lanes: elements that go together along w, C in channels-last memory (then channels is 1), else 1.
+    lanes: elements that go together along w: C in channels-last memory (where channels is 1), or 1.
     source, result: byte strides of n, c, d, h, w, lane. source_row, result_row: a row of W * lanes
     elements is contiguous; source_slab: so is a slab of H rows. dense_bytes: the size of both where
     they are dense and laid out alike, else 0.
@@ -78,7 +78,7 @@ def allocation(shape: Five, last: bool, data_format: str) -> tuple[Five, Five]:
 
 
 def overlaps_itself(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> bool:
-    """Whether two indices may share bytes: sorted by size, each stride must pass the smaller ones' span."""
+    """Whether indices may share bytes: each stride must pass the span of the smaller ones."""
     reach = itemsize
     for stride, size in sorted((abs(t), s) for t, s in zip(strides, shape, strict=True) if s > 1):
         if stride < reach:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from . import cpu
 
 if TYPE_CHECKING:  # one stub describes the kernels of all levels
-    from ._v2 import gather
+    from ._v2.gather import Job as Job
 
 
 def _built(level: str) -> bool:
@@ -44,4 +44,5 @@ if not levels:
 level: str = _choose()
 """The level in use."""
 
-Job: type[gather.Job] = import_module(f"{__package__}._{level}.gather").Job
+if not TYPE_CHECKING:
+    Job = import_module(f"{__package__}._{level}.gather").Job

@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = npt.NDArray[np.float32]
 
@@ -36,8 +39,23 @@ def png(
     Slices cut the shortest axis in its middle (the last of equals). Both rows share one scale each.
     spacing: voxel edges along d, h, w, for the right aspect.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib import style
+
+    content = io.BytesIO()
+    with style.context("default"):  # whatever the user's matplotlibrc says
+        drawn(panels, misfits, spacing, heading).savefig(content, format="png", dpi=DPI)
+    return content.getvalue()
+
+
+def drawn(
+    panels: tuple[Panel, Panel, Panel, Panel],
+    misfits: tuple[float, ...],
+    spacing: tuple[float, float, float],
+    heading: str,
+) -> Figure:
+    """The matplotlib figure behind `png`."""
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     shape = panels[0].data.shape
     axis = max(range(3), key=lambda k: (-shape[k] * spacing[k], k))
@@ -45,9 +63,9 @@ def png(
     horizontal, vertical = (k for k in range(3) if k != axis)
     aspect = spacing[vertical] / spacing[horizontal]
 
-    figure = Figure(figsize=(PIXELS[0] / DPI, PIXELS[1] / DPI), dpi=DPI, layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08, wspace=0.02)  # type: ignore[union-attr]
-    figure.suptitle(heading, fontsize=15)
+    layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08, wspace=0.02)
+    figure = Figure(figsize=(PIXELS[0] / DPI, PIXELS[1] / DPI), dpi=DPI, layout=layout)
+    figure.suptitle(heading, fontsize=15, parse_math=False)
     grid = figure.add_gridspec(2, 4)
     top: list[Any] = [figure.add_subplot(grid[0, k]) for k in range(4)]
     image: Any = None
@@ -57,7 +75,7 @@ def png(
         caption(place, panel.title, panel.note)
         place.set_xlabel(f"axis {horizontal} (voxels)")
     top[0].set_ylabel(f"axis {vertical} (voxels)")
-    figure.colorbar(image, ax=top, label="intensity", extend="max", pad=0.01)
+    figure.colorbar(image, ax=top, label="intensity (0..1)", extend="max", pad=0.01)
 
     errors = [cut - truth for cut in (start, end)]
     most = max(float(np.abs(error).max()) for error in errors) or 1.0
@@ -78,15 +96,13 @@ def png(
     curve.set_ylabel("misfit (share of |y|)")
     curve.set_xlim(0, len(misfits) - 1)
     curve.grid(True, which="both", alpha=0.3)
-
-    content = io.BytesIO()
-    FigureCanvasAgg(figure).print_png(content)
-    return content.getvalue()
+    return figure
 
 
 def middle(data: Array, axis: int) -> Array:
     """The slice in the middle of `axis`, the lower of the other axes running to the right."""
-    return np.take(data, data.shape[axis] // 2, axis).T
+    cut: Array = np.take(data, data.shape[axis] // 2, axis).T
+    return cut
 
 
 def white(truth: Array) -> float:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Plan: one Problem made into bands, layout, schedule and a job for the kernel; then run, often."""
+"""A Plan: one Problem made into bands, layout, schedule and a job for the kernel; then run."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ import numpy as np
 
 from . import layout, levels, problem, schedule
 from .bands import Band, bands
+from .layout import Five, Layout
+from .problem import Problem
+from .schedule import Schedule
 
 Array = np.ndarray[Any, Any]
 
@@ -29,19 +32,21 @@ class Plan:
     """
 
     __slots__ = (
-        "_allocation", "_itemsize", "_job", "bands", "dtype", "layout", "out_shape", "out_strides",
+        "_allocation", "_job", "bands", "dtype", "layout", "out_shape", "out_strides",
         "problem", "schedule", "shape", "strides", "workspace_size",
     )  # fmt: skip
 
+    _allocation: tuple[Five, Five] | None
+    _job: levels.Job | None
     bands: tuple[Band, Band, Band]
     dtype: np.dtype[Any]
-    layout: layout.Layout
-    out_shape: layout.Five
-    out_strides: layout.Five
-    problem: problem.Problem
-    schedule: schedule.Schedule
-    shape: layout.Five
-    strides: layout.Five
+    layout: Layout
+    out_shape: Five
+    out_strides: Five
+    problem: Problem
+    schedule: Schedule
+    shape: Five
+    strides: Five
     workspace_size: int
 
     def __init__(
@@ -78,7 +83,7 @@ class Plan:
         if not asked.empty:
             self._prepare(asked)
 
-    def _prepare(self, asked: problem.Problem) -> None:
+    def _prepare(self, asked: Problem) -> None:
         d, h, w = (
             bands(asked.op, i, o, scale, asked.align_corners, asked.rule, asked.dtype.name)
             for i, o, scale in asked.axes
@@ -116,8 +121,11 @@ class Plan:
         contents do not matter and are lost. With both given nothing is allocated. Raises as the
         constructor, before anything is written.
         """
-        if source.__class__ is not np.ndarray or (
-            source.strides != self.strides or source.shape != self.shape or source.dtype != self.dtype
+        if (
+            source.__class__ is not np.ndarray
+            or source.strides != self.strides
+            or source.shape != self.shape
+            or source.dtype != self.dtype
         ):
             problem.check_match(
                 problem.source_name(self.problem.op), source, self.shape, self.strides, self.dtype
@@ -171,7 +179,7 @@ def cached(
     num_threads: int | None,
     allowed_threads: int,
 ) -> Plan:
-    """The Plan for these arguments, kept for the next call; allowed_threads only tells them apart."""
+    """The Plan for these arguments, kept for the next call; allowed_threads tells them apart."""
     return Plan(
         op, shape, dtype, strides=strides, out_strides=out_strides, input_size=input_size,
         output_size=output_size, scales=scales, align_corners=align_corners,

@@ -35,7 +35,7 @@ MOST = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One up-sampling question. Shapes are N, C, D, H, W whatever the data format; strides are bytes.
+    """One up-sampling question. Shapes are N, C, D, H, W in any data format; strides are bytes.
 
     source: grad_output backward, input forward; result: grad_input or output.
     """
@@ -84,21 +84,21 @@ def source_name(op: str) -> str:
 
 
 def state(
-    op: object,
-    shape: object,
-    dtype: object,
-    input_size: object = None,
-    output_size: object = None,
-    scales: object = None,
-    align_corners: object = False,
-    data_format: object = "NCDHW",
-    rule: object = "aclnn",
-    strides: object = None,
-    out_strides: object = None,
-    schedule: object = None,
-    num_threads: object = None,
+    op: Any,
+    shape: Any,
+    dtype: Any,
+    input_size: Any = None,
+    output_size: Any = None,
+    scales: Any = None,
+    align_corners: Any = False,
+    data_format: Any = "NCDHW",
+    rule: Any = "aclnn",
+    strides: Any = None,
+    out_strides: Any = None,
+    schedule: Any = None,
+    num_threads: Any = None,
 ) -> Problem:
-    """The Problem that these arguments state; ParameterError or ParameterTypeError where they do not."""
+    """The Problem that these arguments state, or a ParameterError or ParameterTypeError."""
     op = one_of("op", op, OPS)
     rule = one_of("rule", rule, RULES)
     fmt = one_of("data_format", data_format, tuple(layout.FORMATS))
@@ -165,7 +165,7 @@ def state(
         result_strides = layout.reorder(integers("out_strides", out_strides, 5), fmt)
         if layout.overlaps_itself(result_shape, result_strides, itemsize):
             raise ParameterError(
-                f"out has strides {out_strides} for the shape {result_shape} (N, C, D, H, W), which "
+                f"out has strides {out_strides}, which for N, C, D, H, W = {result_shape} "
                 "may overlap; wanted each stride to pass the span of the smaller ones"
             )
     return Problem(
@@ -185,7 +185,7 @@ def state(
     )
 
 
-def one_of(name: str, given: object, wanted: tuple[str, ...]) -> str:
+def one_of(name: str, given: Any, wanted: tuple[str, ...]) -> str:
     """`given`, which is one of the wanted strings."""
     if not isinstance(given, str):
         raise ParameterTypeError(f"{name} is {given!r}, wanted one of {', '.join(wanted)}")
@@ -194,10 +194,10 @@ def one_of(name: str, given: object, wanted: tuple[str, ...]) -> str:
     return given
 
 
-def integers(name: str, given: object, count: int, wanted: str = "") -> tuple[int, ...]:
+def integers(name: str, given: Any, count: int, wanted: str = "") -> tuple[int, ...]:
     """`given` as a tuple of `count` ints."""
     try:
-        numbers = tuple(map(operator.index, given))  # type: ignore[arg-type, call-overload]
+        numbers = tuple(map(operator.index, given))
     except TypeError:
         raise ParameterTypeError(f"{name} is {given!r}, wanted {count} integers") from None
     if len(numbers) != count:
@@ -205,10 +205,10 @@ def integers(name: str, given: object, count: int, wanted: str = "") -> tuple[in
     return numbers
 
 
-def at_least_one(name: str, given: object) -> int:
+def at_least_one(name: str, given: Any) -> int:
     """`given` as an int >= 1."""
     try:
-        number = operator.index(given)  # type: ignore[arg-type]
+        number = operator.index(given)
     except TypeError:
         raise ParameterTypeError(f"{name} is {given!r}, wanted an integer >= 1") from None
     if number < 1:
@@ -216,14 +216,14 @@ def at_least_one(name: str, given: object) -> int:
     return number
 
 
-def check_scales(scales: object) -> Scales:
-    """One scale per axis D, H, W; None, <= 0 and NaN mean that it is not given. A number means all three."""
+def check_scales(scales: Any) -> Scales:
+    """One scale per axis D, H, W, a number being all three; None, <= 0 and NaN are not given."""
     if scales is None:
         return None, None, None
     if isinstance(scales, (int, float, np.floating, np.integer)):
         scales = (scales,) * 3
     try:
-        given = tuple(scales)  # type: ignore[call-overload]
+        given = tuple(scales)
     except TypeError:
         raise ParameterTypeError(f"scales is {scales!r}, wanted a number or three") from None
     if isinstance(scales, str) or len(given) != 3:
@@ -232,8 +232,8 @@ def check_scales(scales: object) -> Scales:
     return d, h, w
 
 
-def check_scale(name: str, given: object) -> float | None:
-    """A scale whose float32 value and reciprocal are positive and finite, or None if it is not given."""
+def check_scale(name: str, given: Any) -> float | None:
+    """A scale that is positive and finite in float32, as is its reciprocal; None if not given."""
     if given is None:
         return None
     if not isinstance(given, (int, float, np.floating, np.integer)):
@@ -252,7 +252,7 @@ def check_scale(name: str, given: object) -> float | None:
     return scale
 
 
-def check_array(name: str, array: object) -> Array:
+def check_array(name: str, array: Any) -> Array:
     """`array`, which is a NumPy array (masks are not looked at, so a masked one is refused)."""
     if array is None:
         raise ParameterTypeError(f"{name} is None, wanted a NumPy array", Status.NULL_POINTER)
@@ -262,10 +262,10 @@ def check_array(name: str, array: object) -> Array:
 
 
 def check_match(
-    name: str, given: object, shape: layout.Five, strides: layout.Five, dtype: np.dtype[Any]
+    name: str, given: Any, shape: layout.Five, strides: layout.Five, dtype: np.dtype[Any]
 ) -> Array:
-    """`given`, an array of this shape, dtype and strides; strides of axes of length 1 do not matter."""
-    array = check_array(name, given)
+    """`given`, an array of this shape, dtype and strides (those of axes longer than 1)."""
+    array: Array = check_array(name, given)
     if array.dtype != dtype:
         raise ParameterTypeError(f"{name} has dtype {array.dtype.str!r}, wanted {dtype.name}")
     if array.shape != shape:
@@ -277,9 +277,9 @@ def check_match(
 
 
 def check_out(
-    out: object, shape: layout.Five, strides: layout.Five, dtype: np.dtype[Any], source: Array
+    out: Any, shape: layout.Five, strides: layout.Five, dtype: np.dtype[Any], source: Array
 ) -> None:
-    """Refuses an `out` that cannot take the result: also read-only, misaligned or over the source."""
+    """Refuses an `out` that cannot take the result: read-only, misaligned, over the source."""
     array = check_match("out", out, shape, strides, dtype)
     if not array.flags.writeable:
         raise ParameterError("out is read-only, wanted a writable array")
@@ -289,10 +289,10 @@ def check_out(
         raise ParameterError("out overlaps the source in memory, wanted memory of its own")
 
 
-def check_workspace(given: object, size: int, source: Array, out: Array) -> Array:
-    """`given` as an array of bytes: writable, contiguous, large enough, apart from source and out."""
+def check_workspace(given: Any, size: int, source: Array, out: Array) -> Array:
+    """`given` as bytes: writable, contiguous, large enough, apart from source and out."""
     try:
-        array = np.frombuffer(given, np.uint8)  # type: ignore[call-overload]
+        array: Array = np.frombuffer(given, np.uint8)
     except (TypeError, ValueError, BufferError, AttributeError):
         raise ParameterTypeError(
             f"workspace is {given!r}, wanted a writable contiguous buffer"
@@ -327,13 +327,13 @@ def _share(a: Array, b: Array) -> bool:
     if not np.may_share_memory(a, b):
         return False
     try:
-        return np.shares_memory(a, b, max_work=10_000)
+        return np.shares_memory(a, b, max_work=10_000)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
 
 
 def axis_bands(
-    op: object, i: object, o: object, scale: object, align_corners: object, rule: object, dtype: object
+    op: Any, i: Any, o: Any, scale: Any, align_corners: Any, rule: Any, dtype: Any
 ) -> bands.Band:
     """The Band of one axis, its arguments checked."""
     op, rule = one_of("op", op, OPS), one_of("rule", rule, RULES)
@@ -355,7 +355,7 @@ def _positive(name: str, sizes: Sequence[int]) -> None:
             raise ParameterError(f"{name} has {axis} = {size}, wanted 1 to 2^31 - 1")
 
 
-def _output_size(output_size: object, scales: Scales, input_shape: layout.Five) -> Three:
+def _output_size(output_size: Any, scales: Scales, input_shape: layout.Five) -> Three:
     if output_size is not None:
         d, h, w = integers("output_size", output_size, 3)
         _positive("output_size", (d, h, w))
@@ -370,9 +370,9 @@ def _output_size(output_size: object, scales: Scales, input_shape: layout.Five) 
     return d, h, w
 
 
-def _schedule(given: object) -> int:
+def _schedule(given: Any) -> int:
     try:
-        number = operator.index(given)  # type: ignore[arg-type]
+        number = operator.index(given)
     except TypeError:
         raise ParameterTypeError(f"schedule is {given!r}, wanted None, 0, 1, 2 or 3") from None
     if number not in (0, 1, 2, 3):
@@ -380,8 +380,8 @@ def _schedule(given: object) -> int:
     return number
 
 
-def _dtype_text(dtype: object) -> str:
+def _dtype_text(dtype: Any) -> str:
     try:
-        return repr(np.dtype(dtype).str)  # type: ignore[call-overload]
+        return repr(np.dtype(dtype).str)
     except TypeError:
         return repr(dtype)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A high-resolution volume from its low-resolution observation, by descent with the exact adjoint."""
+"""A volume from its observation at half the resolution, by descent with the exact adjoint."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = npt.NDArray[np.float32]
 
 
 class Observation:
-    """The linear model A of a scanner that sees half the resolution along each axis, and its adjoint.
+    """The linear model A of a scanner with half the resolution along each axis, and its adjoint.
 
     A x = trilinear_backward(x) / ratio and A^T y = trilinear(y) / ratio, with `ratio` voxels of x
     for each of A x: 8 where all sizes are even. Along an axis, A takes the mean of four neighbours
@@ -95,6 +95,6 @@ def norm(a: Array) -> float:
 
 
 def psnr(x: Array, truth: Array) -> float:
-    """The peak signal-to-noise ratio in dB; the truth fills 0..1. An exact copy has infinitely many."""
+    """The peak signal-to-noise ratio in dB of a truth that fills 0..1; infinite for a copy."""
     error = norm(x - truth)
     return 20 * math.log10(math.sqrt(truth.size) / error) if error else math.inf

@@ -16,7 +16,7 @@ class Status(IntEnum):
 
 
 class ParameterError(ValueError):
-    """An argument with a value that cannot be: the text names it, what was given and what is wanted."""
+    """An argument with a value that cannot be: the text says which, what it was, what is wanted."""
 
     status = Status.INVALID_PARAMETER
 

@@ -50,13 +50,13 @@ def read(path: str | os.PathLike[str]) -> Volume:
     ModuleNotFoundError: NIfTI without nibabel.
     """
     path = Path(path)
-    name = path.name.lower()
-    reader = next((READERS[suffix] for suffix in READERS if name.endswith(suffix)), None)
-    if reader is None:
-        raise ValueError(f"{path}: suffix {path.suffix!r} is unknown, wanted one of {', '.join(READERS)}")
-    with path.open("rb"):  # a missing file, a folder and a lack of rights say so in the system's words
-        pass
     with naming(path):
+        name = path.name.lower()
+        reader = next((READERS[suffix] for suffix in READERS if name.endswith(suffix)), None)
+        with path.open("rb"):  # what the system has to say comes before anything else
+            pass
+        if reader is None:
+            raise ValueError(f"has an unknown suffix, wanted one of {', '.join(READERS)}")
         data, affine = reader(path)
         shape = tuple(data.shape)
         if len(shape) not in (3, 4):
@@ -78,8 +78,10 @@ def naming(path: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (OSError, MemoryError, ModuleNotFoundError) as failure:
+    except (MemoryError, ModuleNotFoundError) as failure:
         raise type(failure)(f"{path}: {one_line(failure)}") from failure
+    except OSError as failure:
+        raise type(failure)(f"{path}: {failure.strerror or one_line(failure)}") from failure
     except Exception as failure:
         raise ValueError(f"{path}: {one_line(failure)}") from failure
 
@@ -94,7 +96,7 @@ def read_npy(path: Path) -> Content:
 
 
 def read_npz(path: Path) -> Content:
-    with np.load(path, allow_pickle=False) as arrays:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
         if not isinstance(arrays, np.lib.npyio.NpzFile):
             raise ValueError("is not an .npz archive, wanted one")
         if len(arrays.files) != 1:

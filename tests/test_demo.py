@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line as a user meets it: what the demo finds and draws, how mistakes are told."""
+
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nibabel
+import numpy as np
+import pytest
+import upsample3d as up
+from upsample3d import __main__ as command
+from upsample3d import phantom, picture, recovery
+
+SCAN = Path(nibabel.__file__).parent / "tests" / "data" / "example4d.nii.gz"
+
+
+def run(folder, *arguments, **environment):
+    """A finished `python -m upsample3d …`, run in a folder of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "upsample3d", *map(str, arguments)],
+        cwd=folder, env=os.environ | environment, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+
+
+def numbers(pattern, text):
+    """The floats in the groups of a pattern that the text has to hold."""
+    return [float(group) for group in re.search(pattern, text).groups()]
+
+
+def size_of_png(path):
+    content = path.read_bytes()
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    return struct.unpack(">II", content[16:24])
+
+
+@pytest.mark.parametrize("size", [32, 27])
+def test_phantom_is_recovered(tmp_path, size):
+    done = run(tmp_path, "demo", "--size", size)
+    assert done.returncode == 0, done.stderr
+    assert numbers(r"relative difference (\S+),", done.stdout)[0] <= 1e-6
+    first, last = numbers(r"misfit .* (\S+) -> (\S+), PSNR", done.stdout)
+    assert last < first / 50
+    before, after = numbers(r"PSNR (\S+) -> (\S+) dB", done.stdout)
+    assert after > before + 1.5
+    assert size_of_png(tmp_path / "upsample3d-demo.png") == picture.PIXELS
+    assert done.stdout.splitlines()[-1].startswith("It worked: ")
+    assert "Traceback" not in done.stderr
+
+    bar = [float(text) for text in re.findall(r"misfit (\S+)\]", done.stderr)]
+    assert bar[-1] < first / 50
+
+    row = r"^ +(\w+) +(float32|bfloat16) +(\w+) +(\S+) +(\S+) +(\S+)"
+    rates = re.findall(row, done.stdout, re.M)
+    assert len(rates) == 9
+    assert all(float(number) > 0 for rate in rates for number in rate[3:])
+
+
+def test_real_scan_is_recovered(tmp_path):
+    done = run(tmp_path, "demo", "--volume", SCAN, "--output", "scan.png", "--steps", 30)
+    assert done.returncode == 0, done.stderr
+    assert "1 x 2 x 128 x 96 x 24" in done.stdout
+    assert "g 1 x 2 x 256 x 192 x 48" in done.stdout
+    assert numbers(r"relative difference (\S+),", done.stdout)[0] <= 1e-6
+    first, last = numbers(r"misfit .* (\S+) -> (\S+), PSNR", done.stdout)
+    assert last < first / 100
+    before, after = numbers(r"PSNR (\S+) -> (\S+) dB", done.stdout)
+    assert after > before + 2
+    assert size_of_png(tmp_path / "scan.png") == picture.PIXELS
+
+
+def test_npy_volume_works(tmp_path):
+    np.save(tmp_path / "a$b.npy", np.arange(4 * 5 * 6, dtype=">i2").reshape(4, 5, 6) ** 2 % 101)
+    done = run(tmp_path, "demo", "--volume", "a$b.npy", "--output", "b.png", "--steps", 5)
+    assert done.returncode == 0, done.stderr
+    assert size_of_png(tmp_path / "b.png") == picture.PIXELS
+
+
+def test_without_matplotlib_says_how_to_get_it(tmp_path):
+    absent(tmp_path, "matplotlib")
+    done = run(tmp_path, "demo", "--size", 16, "--steps", 5)
+    assert done.returncode == 0, done.stderr
+    assert "pip install 'upsample3d[demo]'" in done.stdout
+    assert not (tmp_path / "upsample3d-demo.png").exists()
+
+
+def test_without_nibabel_says_how_to_get_it(tmp_path):
+    absent(tmp_path, "nibabel")
+    assert "pip install 'upsample3d[demo]'" in refused(tmp_path, "demo", "--volume", SCAN)
+
+
+def absent(folder, module):
+    """Hides an installed module from the commands that run in the folder."""
+    text = f"raise ModuleNotFoundError('No module named {module!r}', name='{module}')\n"
+    (folder / f"{module}.py").write_text(text.replace("'No", '"No').replace("',", '",', 1))
+
+
+def refused(folder, *arguments):
+    """The one line on stderr of a command that ends with status 2."""
+    done = run(folder, *arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("upsample3d")
+    return done.stderr
+
+
+def nan_volume():
+    volume = np.ones((6, 6, 6), np.float32)
+    volume[1, 2, 3] = np.nan
+    return volume
+
+
+@pytest.mark.parametrize(
+    ("volume", "told"),
+    [
+        (nan_volume(), "NaN or infinite"),
+        (np.full((6, 6, 6), 1e300), "NaN or infinite"),
+        (np.full((6, 6, 6), 7), "the value 7 only"),
+        (np.ones((6, 3, 6)), "6 x 3 x 6 voxels, wanted 4 or more"),
+        (np.ones((6, 6)), "2 axes (6, 6)"),
+        (np.ones((6, 6, 6), complex), "complex128"),
+    ],
+    ids=["nan", "beyond-float32", "constant", "small", "flat", "complex"],
+)
+def test_volumes_of_no_use_are_refused(tmp_path, volume, told):
+    np.save(tmp_path / "x.npy", volume)
+    line = refused(tmp_path, "demo", "--volume", "x.npy")
+    assert "x.npy" in line
+    assert told in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "COMMAND"),
+        (("dmeo",), "dmeo"),
+        (("demo", "--size", "3"), "wanted 4 to 512"),
+        (("demo", "--size", "many"), "many"),
+        (("demo", "--size", "513"), "wanted 4 to 512"),
+        (("demo", "--steps", "0"), "wanted 1 or more"),
+        (("demo", "--volume", "missing.npy"), "missing.npy: No such file"),
+        (("demo", "--volume", "."), "directory"),
+        (("demo", "--volume", "notes.txt"), "wanted one of .npy, .npz, .nii, .nii.gz"),
+        (("demo", "--output", "nowhere/x.png"), "nowhere"),
+        (("demo", "--output", "."), "folder"),
+    ],
+)
+def test_mistakes_are_one_line_and_status_2(tmp_path, arguments, told):
+    (tmp_path / "notes.txt").write_text("not a volume")
+    assert told in refused(tmp_path, *arguments)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_full_disk_is_told(tmp_path):
+    done = run(tmp_path, "demo", "--size", 16, "--steps", 3, "--output", "/dev/full")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == "upsample3d: /dev/full: No space left on device"
+
+
+def test_interrupt_is_status_130(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "upsample3d", "demo", "--size", "32", "--steps", "1000000"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    process.stderr.read(200)  # the bar has begun
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in told
+    assert told.splitlines()[-1] == "interrupted"
+
+
+def test_info_tells_what_build_info_knows(capsys):
+    assert command.main(["info"]) == 0
+    told, about = capsys.readouterr().out, up.build_info()
+    for known in (about["version"], about["level"], about["compiler"], *about["levels"]):
+        assert known in told
+    assert re.search(rf"^threads +{up.get_num_threads()}$", told, re.M)
+    assert re.search(r"^OpenMP +\w+", told, re.M)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["demo", "--help"], ["--version"]])
+def test_help_is_status_0(capsys, arguments):
+    assert command.main(arguments) == 0
+    assert "upsample3d" in capsys.readouterr().out
+
+
+def test_observation_is_the_stated_blur_and_its_norm_is_bounded():
+    model = recovery.Observation((1, 1, 8, 8, 8))
+    unit = np.zeros((1, 1, 8, 8, 8), np.float32)
+    unit[0, 0, 2, 3, 4] = 1
+    weights = np.zeros((4, 8))  # row i: what low voxel i takes of high voxels 2i-1 … 2i+2
+    for i in range(4):
+        np.add.at(weights[i], np.clip(np.arange(2 * i - 1, 2 * i + 3), 0, 7), [1, 3, 3, 1])
+    weights /= 8
+    expected = np.einsum("i,j,k->ijk", weights[:, 2], weights[:, 3], weights[:, 4])
+    np.testing.assert_array_equal(model.observe(unit)[0, 0], expected)
+    assert model.norm2 == 1 / 8
+    for shape in ((1, 1, 8, 8, 8), (1, 1, 9, 11, 4)):
+        model = recovery.Observation(shape)
+        x = np.random.default_rng(0).random(shape, np.float32)
+        for _ in range(50):  # power iteration on A^T A
+            x = model.adjoint(model.observe(x))
+            growth = recovery.norm(x)
+            x /= np.float32(growth)
+        assert growth <= model.norm2 * (1 + 1e-6)
+
+
+def test_descent_recovers_what_it_can_see_exactly():
+    """A volume of the range of A^T is the only one there that explains its observation."""
+    model = recovery.Observation((1, 2, 8, 6, 10))
+    low = np.random.default_rng(1).random(model.shape, np.float32)
+    truth = model.up(low)
+    told = []
+    found = recovery.recover(truth, 300, told.append)
+    assert found.misfits[-1] < 1e-5
+    assert told == list(found.misfits[:-1])
+    np.testing.assert_allclose(found.end, truth, atol=1e-4)
+
+
+def test_phantom_has_the_published_values():
+    size = 201  # odd: a voxel lies in the centre
+    volume = phantom.shepp_logan(size)
+
+    def at(x, y, z):
+        return volume[tuple(round((v + 1) * size / 2 - 0.5) for v in (x, y, z))]
+
+    for place, value in {
+        (0.95, 0.95, 0.95): 0.0,
+        (0.0, 0.89, 0.0): 1.0,
+        (0.0, -0.3, 0.0): 0.2,
+        (0.22, 0.0, 0.0): 0.0,
+        (-0.22, 0.0, 0.0): 0.0,
+        (0.0, 0.45, -0.15): 0.3,
+        (0.0, 0.1, 0.25): 0.3,
+        (0.0, -0.606, 0.0): 0.3,
+    }.items():
+        assert at(*place) == pytest.approx(value, abs=1e-6), place
+    # The dark pair leans apart at the top (y up): x of the right one grows with y.
+    assert at(0.22 + 0.09, 0.27, 0) == pytest.approx(0, abs=1e-6)
+    assert at(-0.22 - 0.09, 0.27, 0) == pytest.approx(0, abs=1e-6)
+    assert at(0.22 - 0.09, 0.27, 0) > 0.1
