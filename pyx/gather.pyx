@@ -7,9 +7,8 @@ from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint32_t, uint64_t, uintptr_t
 from libc.string cimport memcpy
 
-from job cimport (BFLOAT16, COLUMN_BYTES, FLOAT16, FLOAT32, FLOAT64, PICK, SAME, SUM, W_COLUMNS,
-                  W_LANES, W_NONE, band_t, job_t, magic_of, magic_quotient, magic_t,
-                  strides_t)
+from job cimport (COLUMN_BYTES, FLOAT64, PICK, SUM, W_COLUMNS, W_NONE, band_t, job_t, magic_of,
+                  magic_quotient, magic_t, strides_t)
 from rows cimport (enter_default_mode, fenv_t, move_row, restore_mode, round_columns, round_row,
                    sum_band, sum_rows, to_columns)
 
@@ -27,14 +26,14 @@ cdef inline int64_t source_end(const band_t *band, int64_t last) noexcept nogil:
 
 cdef void sum_slabs(const job_t *job, real_t *block, const char *source, char *packed, int64_t d,
                     int64_t rows, int64_t cols) noexcept nogil:
-    """block[row, col] = sum_d w_d source[d, row, col]: in one run where memory has it, else rows."""
+    """block[row, col] = sum_d w_d source[d, row, col]: in one run if memory has it, else rows."""
     cdef int64_t start = job.d.start[d], terms = job.d.start[d + 1] - start
     cdef const real_t *w = <const real_t *>job.d.w + start if job.d.w else NULL
-    cdef int64_t width = cols * job.lanes, row, t
+    cdef int64_t width = cols * job.lanes, _row, t
     if job.source_slab and width * job.itemsize == job.source.h:
         sum_rows(block, source, job.dtype, job.source.d, terms, w, rows * width, False)
         return
-    for row in range(rows):
+    for _row in range(rows):
         if job.source_row or terms == 0:
             sum_rows(block, source, job.dtype, job.source.d, terms, w, width, False)
         else:
@@ -59,7 +58,7 @@ cdef void finish_rows(const job_t *job, char *target, int64_t target_stride, con
     cdef real_t *sums = <real_t *>(scratch + job.scratch.sums)
     cdef bint in_place = job.itemsize == <int64_t>sizeof(real_t)
     cdef int64_t width = (source_end(&job.w, w1) - job.w.lo[w0]) * job.lanes
-    cdef int64_t lane_bytes = job.lanes * <int64_t>sizeof(real_t), n = (w1 - w0) * job.lanes, r
+    cdef int64_t lane_bytes = job.lanes * <int64_t>sizeof(real_t), n = (w1 - w0) * job.lanes, _r
 
     if job.h.kind == SUM or (job.h.kind == PICK and count > 1):
         if job.w_form == W_NONE and in_place:
@@ -74,7 +73,7 @@ cdef void finish_rows(const job_t *job, char *target, int64_t target_stride, con
                  job.lanes * COLUMN_BYTES // <int64_t>sizeof(real_t))
         round_columns(target, job.dtype, target_stride, sums, count, n)
         return
-    for r in range(count):
+    for _r in range(count):
         if job.w_form == W_NONE:
             round_row(target, job.dtype, rows, n)
         elif in_place:
@@ -156,10 +155,10 @@ cdef void do_unit(const job_t *job, const char *source, char *result, char *scra
     cdef int64_t w0 = divide(&unit, job.by_w_runs, job.w_runs) * job.w_run
     cdef int64_t h0 = divide(&unit, job.by_h_runs, job.h_runs) * job.h_run
     cdef int64_t h1 = min(h0 + job.h_run, job.h.results), w1 = min(w0 + job.w_run, job.w.results)
-    cdef int64_t plane = unit, n, c, walked
+    cdef int64_t plane = unit, n, c, _walked
     cdef const char *plane_source
     cdef char *plane_result
-    for walked in range(job.inner):
+    for _walked in range(job.inner):
         n = plane
         c = divide(&n, job.by_channels, job.channels)
         plane_source = source + n * job.source.n + c * job.source.c

@@ -96,8 +96,7 @@ def test_without_nibabel_says_how_to_get_it(tmp_path):
 
 def absent(folder, module):
     """Hides an installed module from the commands that run in the folder."""
-    text = f"raise ModuleNotFoundError('No module named {module!r}', name='{module}')\n"
-    (folder / f"{module}.py").write_text(text.replace("'No", '"No').replace("',", '",', 1))
+    (folder / f"{module}.py").write_text(f"raise ModuleNotFoundError(name={module!r})\n")
 
 
 def refused(folder, *arguments):

@@ -46,21 +46,21 @@ typedef struct {
 
 typedef struct {
     int64_t dtype, itemsize;
-    int64_t copy;                   /* SCH_ID 0: elements are moved as bytes, not summed */
-    int64_t copy_bytes, copy_unit;  /* SCH_ID 0 between alike dense arrays: their size, and bytes per unit; else 0 */
+    int64_t copy;                  /* SCH_ID 0: elements are moved as bytes, not summed */
+    int64_t copy_bytes, copy_unit; /* SCH_ID 0 between alike dense arrays: their size, and bytes per unit; else 0 */
     band_t d, h, w;
-    int64_t planes, channels;       /* plane p is (n, c) = (p / channels, p % channels) */
-    int64_t lanes;                  /* elements that go together along w: C in channels-last memory, else 1 */
+    int64_t planes, channels; /* plane p is (n, c) = (p / channels, p % channels) */
+    int64_t lanes;            /* elements that go together along w: C in channels-last memory, else 1 */
     strides_t source, result;
     int64_t source_row, result_row; /* whether a row's elements are contiguous (and aligned) */
     int64_t source_slab;            /* whether a slab's rows are, too */
     int64_t w_form;                 /* W_NONE, W_LANES or W_COLUMNS */
     int64_t h_run, w_run;           /* results of a tile along h and w */
     int64_t h_runs, w_runs;
-    int64_t inner;                  /* planes that one unit walks: N*C, N, 1 for SCH_ID 1, 2, 3 */
-    int64_t groups;                 /* planes / inner: unit's group g walks planes g, g + groups, ... */
-    int64_t units;                  /* groups * h_runs * w_runs * d.results */
-    int64_t slab;                   /* units between two looks at pending signals */
+    int64_t inner;  /* planes that one unit walks: N*C, N, 1 for SCH_ID 1, 2, 3 */
+    int64_t groups; /* planes / inner: unit's group g walks planes g, g + groups, ... */
+    int64_t units;  /* groups * h_runs * w_runs * d.results */
+    int64_t slab;   /* units between two looks at pending signals */
     magic_t by_d, by_w_runs, by_h_runs, by_channels;
     scratch_t scratch;
 } job_t;

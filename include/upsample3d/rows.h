@@ -66,9 +66,7 @@ template <class type> INLINE type read(const void *p) {
 
 INLINE floats load(const float *p) { return read<floats>(p); }
 INLINE doubles load(const double *p) { return read<doubles>(p); }
-INLINE floats load(const bf16 *p) {
-    return same_bits<floats>(__builtin_convertvector(read<halves>(p), words) << 16);
-}
+INLINE floats load(const bf16 *p) { return same_bits<floats>(__builtin_convertvector(read<halves>(p), words) << 16); }
 
 INLINE void store(float *p, floats x) { memcpy(p, &x, sizeof x); }
 INLINE void store(double *p, doubles x) { memcpy(p, &x, sizeof x); }
@@ -161,8 +159,7 @@ INLINE void sum_vectors(real *sum, const element *row, int64_t stride, int64_t t
     for (int64_t t = 1; t < terms; t++) {
         row = at(row, stride);
 #pragma GCC unroll 4
-        for (int v = 0; v < V; v++)
-            total[v] += unit ? load(row + v * LANES<real>) : load(row + v * LANES<real>) * w[t];
+        for (int v = 0; v < V; v++) total[v] += unit ? load(row + v * LANES<real>) : load(row + v * LANES<real>) * w[t];
     }
 #pragma GCC unroll 4
     for (int v = 0; v < V; v++) store(sum + v * LANES<real>, total[v]);
@@ -222,9 +219,8 @@ static __attribute__((noinline)) void sum_elements(real *sum, const element *row
 template <class real>
 static inline void sum_rows(real *sum, const char *row, int64_t dtype, int64_t stride, int64_t terms, const real *w,
                             int64_t n, bool onto) {
-    with_element<real>(dtype, [=](auto element) {
-        sum_elements(sum, (const decltype(element) *)row, stride, terms, w, n, onto);
-    });
+    with_element<real>(
+        dtype, [=](auto element) { sum_elements(sum, (const decltype(element) *)row, stride, terms, w, n, onto); });
 }
 
 template <bool unit, class real>
@@ -333,9 +329,8 @@ static __attribute__((noinline)) void round_elements(element *row, const real *s
 template <class real>
 static inline void round_columns(char *rows, int64_t dtype, int64_t stride, const real *columns, int64_t count,
                                  int64_t n) {
-    with_element<real>(dtype, [=](auto element) {
-        from_columns((decltype(element) *)rows, stride, columns, count, n);
-    });
+    with_element<real>(dtype,
+                       [=](auto element) { from_columns((decltype(element) *)rows, stride, columns, count, n); });
 }
 
 /* row[x] = sum[x] rounded, for x < n. */
