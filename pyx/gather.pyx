@@ -10,7 +10,7 @@ from libc.string cimport memcpy
 from job cimport (COLUMN_BYTES, FLOAT64, PICK, SUM, W_COLUMNS, W_NONE, band_t, job_t, magic_of,
                   magic_quotient, magic_t, strides_t)
 from rows cimport (enter_default_mode, fenv_t, move_row, restore_mode, round_columns, round_row,
-                   sum_band, sum_rows, to_columns)
+                   stream_bytes, stream_end, sum_band, sum_rows, to_columns)
 
 ctypedef fused real_t:
     float
@@ -85,6 +85,22 @@ cdef void finish_rows(const job_t *job, char *target, int64_t target_stride, con
         rows = <const real_t *>(<const char *>rows + stride)
 
 
+cdef void deliver_rows(const job_t *job, char *result, const char *lines, int64_t line_bytes,
+                       int64_t count, int64_t w) noexcept nogil:
+    """Moves finished rows to where they belong: past the cache, or with the result's strides."""
+    if job.stream and line_bytes == job.result.h:
+        stream_bytes(result, lines, count * line_bytes)
+        return
+    for _ in range(count):
+        if job.stream:
+            stream_bytes(result, lines, line_bytes)
+        else:
+            move_row(result, job.result.w, job.result.lane, lines, job.lanes * job.itemsize,
+                     job.itemsize, w, job.lanes, job.itemsize)
+        result += job.result.h
+        lines += line_bytes
+
+
 cdef void sum_tile(const job_t *job, const char *source, char *result, real_t *scratch,
                    int64_t h0, int64_t h1, int64_t w0, int64_t w1, int64_t d) noexcept nogil:
     """result[h, w] = sum_w w_w (sum_h w_h (sum_d w_d source[d, h, w])): along D, then H, then W.
@@ -94,14 +110,13 @@ cdef void sum_tile(const job_t *job, const char *source, char *result, real_t *s
     once for every d whose band holds it.
     """
     cdef char *parts = <char *>scratch
-    cdef char *line = parts + job.scratch.line
+    cdef char *lines = parts + job.scratch.lines
     cdef const real_t *block = <real_t *>(parts + job.scratch.block)
     cdef int64_t h_lo = job.h.lo[h0], w_lo = job.w.lo[w0]
     cdef int64_t cols = source_end(&job.w, w1) - w_lo
     cdef int64_t stride = cols * job.lanes * <int64_t>sizeof(real_t)
     cdef int64_t line_bytes = (w1 - w0) * job.lanes * job.itemsize
-    cdef int64_t group = COLUMN_BYTES // <int64_t>sizeof(real_t) if job.w_form == W_COLUMNS else 1
-    cdef int64_t h = h0, r, count
+    cdef int64_t h = h0, count
     cdef const real_t *rows
 
     source += job.d.lo[d] * job.source.d + h_lo * job.source.h + w_lo * job.source.w
@@ -113,16 +128,13 @@ cdef void sum_tile(const job_t *job, const char *source, char *result, real_t *s
 
     result += h0 * job.result.h + w0 * job.result.w
     while h < h1:
-        count = min(group, h1 - h)
+        count = min(job.group, h1 - h)
         rows = <const real_t *>(<const char *>block + (job.h.lo[h] - h_lo) * stride)
-        if job.result_row:
+        if job.result_row and not job.stream:
             finish_rows(job, result, job.result.h, rows, stride, parts, h, count, w0, w1)
         else:
-            finish_rows(job, line, line_bytes, rows, stride, parts, h, count, w0, w1)
-            for r in range(count):
-                move_row(result + r * job.result.h, job.result.w, job.result.lane,
-                         line + r * line_bytes, job.lanes * job.itemsize, job.itemsize,
-                         w1 - w0, job.lanes, job.itemsize)
+            finish_rows(job, lines, line_bytes, rows, stride, parts, h, count, w0, w1)
+            deliver_rows(job, result, lines, line_bytes, count, w1 - w0)
         result += count * job.result.h
         h += count
 
@@ -188,6 +200,8 @@ cdef void share(const job_t *job, const char *source, char *result, char *worksp
     for unit in range(begin, end):
         do_unit(job, source, result, workspace + thread * job.scratch.size, unit)
     restore_mode(found)
+    if job.stream:
+        stream_end()
 
 
 cdef void run_units(const job_t *job, const char *source, char *result, char *workspace,
@@ -258,12 +272,13 @@ cdef class Job:
         job.result_row = layout.result_row
         job.copy = schedule.sch_id == 0
         job.copy_bytes, job.copy_unit = schedule.copy_bytes, schedule.copy_unit
-        job.w_form, job.inner, job.groups = schedule.w_form, schedule.inner, schedule.groups
+        job.w_form, job.group, job.stream = schedule.w_form, schedule.group, schedule.stream
+        job.inner, job.groups = schedule.inner, schedule.groups
         job.h_run, job.h_runs = schedule.h_run, schedule.h_runs
         job.w_run, job.w_runs = schedule.w_run, schedule.w_runs
         job.units, job.slab = schedule.units, schedule.slab
         (job.scratch.block, job.scratch.rows, job.scratch.columns, job.scratch.sums,
-         job.scratch.packed, job.scratch.line, job.scratch.size) = schedule.scratch
+         job.scratch.packed, job.scratch.lines, job.scratch.size) = schedule.scratch
         cdef uint32_t width = 32 if job.units < 1 << 32 else 64
         job.by_d = magic_of(job.d.results, width)
         job.by_w_runs = magic_of(job.w_runs, width)

@@ -30,7 +30,7 @@ cdef extern from "upsample3d/job.h" nogil:
         int64_t n, c, d, h, w, lane
 
     ctypedef struct scratch_t:
-        int64_t block, rows, columns, sums, packed, line, size
+        int64_t block, rows, columns, sums, packed, lines, size
 
     ctypedef struct job_t:
         int64_t dtype, itemsize
@@ -39,7 +39,7 @@ cdef extern from "upsample3d/job.h" nogil:
         int64_t planes, channels, lanes
         strides_t source, result
         int64_t source_row, result_row, source_slab
-        int64_t w_form
+        int64_t w_form, group, stream
         int64_t h_run, w_run, h_runs, w_runs
         int64_t inner, groups, units, slab
         magic_t by_d, by_w_runs, by_h_runs, by_channels

@@ -20,5 +20,7 @@ cdef extern from "upsample3d/rows.h" nogil:
     void round_row[real](char *row, int64_t dtype, const real *sum, int64_t n)
     void move_row(char *to, int64_t to_w, int64_t to_lane, const char *source, int64_t from_w,
                   int64_t from_lane, int64_t w, int64_t lanes, int64_t itemsize)
+    void stream_bytes(char *to, const char *source, int64_t n)
+    void stream_end()
     fenv_t enter_default_mode()
     void restore_mode(fenv_t found)

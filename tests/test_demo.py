@@ -176,6 +176,19 @@ def test_interrupt_is_status_130(tmp_path):
     assert told.splitlines()[-1] == "interrupted"
 
 
+@pytest.mark.parametrize("arguments", [["info"], ["demo", "--size", "8", "--steps", "2"]])
+def test_closed_pipe_is_quiet(tmp_path, arguments):
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "upsample3d", *arguments],
+        cwd=tmp_path, stdout=write, stderr=subprocess.PIPE, text=True, timeout=60,
+    )  # fmt: skip
+    os.close(write)
+    assert done.returncode == 1
+    assert "pipe" not in done.stderr.lower()
+
+
 def test_info_tells_what_build_info_knows(capsys):
     assert command.main(["info"]) == 0
     told, about = capsys.readouterr().out, up.build_info()

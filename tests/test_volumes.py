@@ -76,6 +76,8 @@ def test_channels_first_is_a_view():
     flat = volumes.Volume(np.zeros((3, 4, 5), np.float32), None)
     assert flat.channels_first().shape == (1, 1, 3, 4, 5)
     assert flat.spacing() == (1, 1, 1)
+    for nonsense in (np.zeros((4, 4)), np.full((4, 4), np.nan)):
+        assert volumes.Volume(flat.data, nonsense).spacing() == (1, 1, 1)
     deep = volumes.Volume(np.zeros((3, 4, 5, 2), np.float32, order="F"), None)
     assert deep.channels_first().shape == (1, 2, 3, 4, 5)
     assert np.shares_memory(deep.channels_first(), deep.data)

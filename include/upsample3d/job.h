@@ -40,7 +40,7 @@ typedef struct {
     int64_t columns; /* the same, turned */
     int64_t sums;    /* after W, still turned; or one row of reals */
     int64_t packed;  /* one source row of elements, made contiguous */
-    int64_t line;    /* result rows of elements, on their way to strided memory */
+    int64_t lines;   /* result rows of elements, on their way to strided memory */
     int64_t size;    /* of one thread's scratch */
 } scratch_t;
 
@@ -55,6 +55,8 @@ typedef struct {
     int64_t source_row, result_row; /* whether a row's elements are contiguous (and aligned) */
     int64_t source_slab;            /* whether a slab's rows are, too */
     int64_t w_form;                 /* W_NONE, W_LANES or W_COLUMNS */
+    int64_t group;                  /* result rows that are finished together */
+    int64_t stream;                 /* whether results go past the cache */
     int64_t h_run, w_run;           /* results of a tile along h and w */
     int64_t h_runs, w_runs;
     int64_t inner;  /* planes that one unit walks: N*C, N, 1 for SCH_ID 1, 2, 3 */

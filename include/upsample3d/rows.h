@@ -223,6 +223,20 @@ static inline void sum_rows(real *sum, const char *row, int64_t dtype, int64_t s
         dtype, [=](auto element) { sum_elements(sum, (const decltype(element) *)row, stride, terms, w, n, onto); });
 }
 
+/* One result of a column's worth of rows: small enough to stay in registers however many terms there are. */
+template <bool unit, class real>
+INLINE void sum_column(real *sum, const real *row, int64_t stride, int64_t terms, const real *w) {
+    constexpr int V = COLUMN<real> / LANES<real>;
+    switch (terms) {
+    case 0: memset(sum, 0, COLUMN_BYTES); break;
+    case 1: sum_vectors<V, unit>(sum, row, stride, 1, w, false); break;
+    case 2: sum_vectors<V, unit>(sum, row, stride, 2, w, false); break;
+    case 3: sum_vectors<V, unit>(sum, row, stride, 3, w, false); break;
+    case 4: sum_vectors<V, unit>(sum, row, stride, 4, w, false); break;
+    default: sum_vectors<V, unit>(sum, row, stride, terms, w, false);
+    }
+}
+
 template <bool unit, class real>
 INLINE void sum_results(real *sums, int64_t sums_stride, const real *rows, int64_t stride, const band_t *band,
                         int64_t first, int64_t last, int64_t n) {
@@ -230,8 +244,8 @@ INLINE void sum_results(real *sums, int64_t sums_stride, const real *rows, int64
         const real *row = at(rows, (band->lo[k] - band->lo[first]) * stride);
         const real *w = unit ? nullptr : (const real *)band->w + band->start[k];
         int64_t terms = band->start[k + 1] - band->start[k];
-        if (n == COLUMN<real> && terms > 0)
-            sum_vectors<COLUMN<real> / LANES<real>, unit>(sums, row, stride, terms, w, false);
+        if (n == COLUMN<real>)
+            sum_column<unit>(sums, row, stride, terms, w);
         else
             sum_streams<unit>(sums, row, stride, terms, w, n, false);
     }
@@ -362,6 +376,33 @@ static inline void move_row(char *to, int64_t to_w, int64_t to_lane, const char 
         else
             move_elements<8>(to, to_n, from, from_n, n);
     }
+}
+
+/* n bytes from the cache to memory that will not be read soon: whole cache lines go past the cache. */
+static inline void stream_bytes(char *to, const char *from, int64_t n) {
+#if VECTOR_BYTES >= 32
+    int64_t head = -(intptr_t)to & 63;
+    if (head > n) head = n;
+    memcpy(to, from, head);
+    int64_t x = head;
+    for (; x + 64 <= n; x += 64)
+        for (int v = 0; v < 64; v += VECTOR_BYTES) {
+#if VECTOR_BYTES == 64
+            _mm512_stream_si512((__m512i *)(to + x + v), read<__m512i>(from + x + v));
+#else
+            _mm256_stream_si256((__m256i *)(to + x + v), read<__m256i>(from + x + v));
+#endif
+        }
+    memcpy(to + x, from + x, n - x);
+#else
+    memcpy(to, from, n);
+#endif
+}
+/* Makes what was streamed visible to the threads that are met next. */
+static inline void stream_end(void) {
+#if VECTOR_BYTES >= 32
+    _mm_sfence();
+#endif
 }
 
 /* ---- The floating-point mode a worker computes in: nearest even, no flush to zero ---- */

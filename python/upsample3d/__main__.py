@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,13 +24,18 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The exit status: 0, 1 where the demo did not work, 2 for a user's mistake, 130 for Ctrl-C."""
+    """The exit status: 0, 1 where the work failed, 2 for a mistake of the user's, 130 for Ctrl-C."""
     try:
         arguments = parser().parse_args(argv)
     except SystemExit as stop:  # --help or a complaint, printed already
         return int(stop.code or 0)
     try:
-        return int(arguments.run(arguments))
+        status = int(arguments.run(arguments))
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # nobody reads on, as in `upsample3d demo | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED

@@ -36,6 +36,15 @@ ROW_BYTES = 65_536
 THREAD_BYTES = 262_144
 """Source and result bytes that pay for one more thread."""
 
+STREAM_BYTES = 8_000_000
+"""Results from this size on are written past the cache."""
+
+LINE_BYTES = 256
+"""The shortest row that is: its first and last cache lines are written the plain way. Not measured."""
+
+STREAM_RUN = 4096
+"""Bytes of rows that are finished before they are written together. Not measured."""
+
 UNITS_PER_THREAD = 4
 """Units that a thread has at least, where they can be had, so that shares come out even."""
 
@@ -74,6 +83,8 @@ class Schedule:
     slab: int
     threads: int
     w_form: int
+    group: int
+    stream: bool
     copy_bytes: int
     copy_unit: int
     scratch: tuple[int, int, int, int, int, int, int]
@@ -115,15 +126,22 @@ def cut(
     if sch_id == 0 and dense_bytes:
         units = -(-dense_bytes // COPY_UNIT)
         return Schedule(
-            0, 1, 1, 1, 1, 1, 1, units, units, min(threads, units), W_NONE,
+            0, 1, 1, 1, 1, 1, 1, units, units, min(threads, units), W_NONE, 1, False,
             dense_bytes, COPY_UNIT, (0,) * 7,
         )  # fmt: skip
 
     wide = lanes * realsize >= COLUMN_BYTES
     w_form = W_NONE if w.kind == SAME else W_LANES if wide else W_COLUMNS
-    group = COLUMN_BYTES // realsize if w_form == W_COLUMNS else 1
     w_run = _run(w, ROW_BYTES // (lanes * realsize), 16)
     width = _span(w, w_run) * lanes
+    line = w_run * lanes * itemsize
+    result_bytes = planes * lanes * len(d.lo) * len(h.lo) * len(w.lo) * itemsize
+    stream = sch_id != 0 and result_row and result_bytes >= STREAM_BYTES and line >= LINE_BYTES
+    group = 1
+    if w_form == W_COLUMNS:
+        group = COLUMN_BYTES // realsize
+    elif stream:
+        group = -(-STREAM_RUN // line)
     slabs = int((d.hi - d.lo).max())
     rows = TILE_BYTES // max(1, width * slabs * itemsize)
     h_run = _run(h, rows, group, UNITS_PER_THREAD * threads // (groups * len(d.lo)))
@@ -145,7 +163,7 @@ def cut(
             width * COLUMN_BYTES if turned else 0,
             (result_width + group) * COLUMN_BYTES if turned else result_width * realsize,
             0 if source_row else width * itemsize,
-            0 if result_row else group * result_width * itemsize,
+            group * line if stream or not result_row else 0,
         )
     offsets = [0]
     for part in parts:
@@ -154,7 +172,7 @@ def cut(
     return Schedule(
         sch_id, inner, groups, h_run, h_runs, w_run, w_runs, units,
         max(1, SLAB_BYTES * threads // max(1, unit_bytes)), min(threads, units), w_form,
-        0, 0, (a, b, c, e, f, g, size),
+        group, stream, 0, 0, (a, b, c, e, f, g, size),
     )  # fmt: skip
 
 

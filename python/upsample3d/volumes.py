@@ -33,10 +33,9 @@ class Volume:
 
     def spacing(self) -> tuple[float, float, float]:
         """Voxel edges along axes 0, 1, 2: in millimetres where an affine says so, else 1."""
-        if self.affine is None:
-            return 1.0, 1.0, 1.0
-        x, y, z = np.linalg.norm(self.affine[:3, :3], axis=0).tolist()
-        return x, y, z
+        edges = [1.0] if self.affine is None else np.linalg.norm(self.affine[:3, :3], axis=0)
+        x, y, z = np.broadcast_to(edges, 3).tolist()
+        return (x, y, z) if 0 < x * y * z < np.inf else (1.0, 1.0, 1.0)
 
 
 Content = tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same six functions, slow and plain, in the kernel's order of summation or in the device's.
+
+For people who check operators. order="ours" is the kernel's order and gives its bits: along D, then
+H, then W, each sum starting from its first term. order="device" is the NPU's:
+
+- Ascend 950, gradients of the nearest ops (device="950"): one accumulator per result, which starts
+  at +0 and walks d (outer), h, w (inner) of the window. Source: the kernel behind
+  aclnnUpsampleNearestExact3dBackward and aclnnUpsampleNearest3dBackward.
+- Atlas A2 and A3, the same gradients (device="a2"), and the trilinear ops: along W, then H, then D,
+  each sum starting at +0 and taking its terms by ascending source index; an axis that changes
+  nothing is left out. Source: the matrix kernels behind those operators and
+  aclnnUpsampleTrilinear3dBackward. How the cube unit adds within a product is not published: this
+  is the order in which it is fed. Its products with the matrix's zeros are left out, so that an inf
+  or NaN stays in its window.
+
+The nearest ops have one term per result, hence no order. Windows and weights are those of `rule` in
+every order. float64 data never reaches these device kernels; here it takes the same orders. Where
+no axis changes anything, every order is a copy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from . import dtypes, layout
+from .bands import SAME, Band, bands
+from .status import ParameterError, ParameterTypeError
+
+Array = np.ndarray[Any, Any]
+Sizes = Sequence[int]
+Scales = float | Sequence[float | None] | None
+
+
+def nearest_exact_backward(
+    grad_output: Array, input_size: Sizes, scales: Scales = None, *, data_format: str = "NCDHW",
+    rule: str = "aclnn", order: str = "ours", device: str = "950", real: str | None = None,
+) -> Array:  # fmt: skip
+    """The gradient of nearest_exact at its input; arguments as the library's, and three more.
+
+    order: "ours" or "device". device: "950" or "a2", whose order that is. real: the type of sums
+    and of what lies between axes, "float32" or "float64"; None is as the kernel, float64 for
+    float64 data and else float32. One rounding follows. Raises ParameterError (a ValueError) or
+    ParameterTypeError (a TypeError).
+    """
+    return _run("nearest_exact_backward", grad_output, data_format, rule, order, device, real,
+                scales, input_size=input_size)  # fmt: skip
+
+
+def nearest_backward(
+    grad_output: Array, input_size: Sizes, scales: Scales = None, *, data_format: str = "NCDHW",
+    rule: str = "aclnn", order: str = "ours", device: str = "950", real: str | None = None,
+) -> Array:  # fmt: skip
+    """The gradient of nearest at its input; arguments as nearest_exact_backward."""
+    return _run("nearest_backward", grad_output, data_format, rule, order, device, real,
+                scales, input_size=input_size)  # fmt: skip
+
+
+def trilinear_backward(
+    grad_output: Array, input_size: Sizes, scales: Scales = None, *, align_corners: bool = False,
+    data_format: str = "NCDHW", rule: str = "aclnn", order: str = "ours", real: str | None = None,
+) -> Array:  # fmt: skip
+    """The gradient of trilinear at its input; arguments as nearest_exact_backward."""
+    return _run("trilinear_backward", grad_output, data_format, rule, order, "a2", real,
+                scales, input_size=input_size, align_corners=align_corners)  # fmt: skip
+
+
+def nearest_exact(
+    input: Array, output_size: Sizes | None = None, scales: Scales = None, *,
+    data_format: str = "NCDHW", rule: str = "aclnn", order: str = "ours", real: str | None = None,
+) -> Array:  # fmt: skip
+    """The input, each output its nearest; output_size None is floor(size * scale) on each axis."""
+    return _run("nearest_exact", input, data_format, rule, order, "a2", real,
+                scales, output_size=output_size)  # fmt: skip
+
+
+def nearest(
+    input: Array, output_size: Sizes | None = None, scales: Scales = None, *,
+    data_format: str = "NCDHW", rule: str = "aclnn", order: str = "ours", real: str | None = None,
+) -> Array:  # fmt: skip
+    """The input by the plain nearest rule; arguments as nearest_exact."""
+    return _run("nearest", input, data_format, rule, order, "a2", real,
+                scales, output_size=output_size)  # fmt: skip
+
+
+def trilinear(
+    input: Array, output_size: Sizes | None = None, scales: Scales = None, *,
+    align_corners: bool = False, data_format: str = "NCDHW", rule: str = "aclnn",
+    order: str = "ours", real: str | None = None,
+) -> Array:  # fmt: skip
+    """The input interpolated trilinearly; arguments as nearest_exact."""
+    return _run("trilinear", input, data_format, rule, order, "a2", real,
+                scales, output_size=output_size, align_corners=align_corners)  # fmt: skip
+
+
+def _run(
+    op: str, source: Array, data_format: str, rule: str, order: str, device: str, real: str | None,
+    scales: Any, input_size: Any = None, output_size: Any = None, align_corners: bool = False,
+) -> Array:  # fmt: skip
+    """What all six return; the gradients take input_size, the others output_size."""
+    for name, given, wanted in (
+        ("data_format", data_format, tuple(layout.FORMATS)),
+        ("rule", rule, ("aclnn", "torch")),
+        ("order", order, ("ours", "device")),
+        ("device", device, ("950", "a2")),
+        ("real", real, (None, "float32", "float64")),
+    ):
+        if given not in wanted:
+            raise ParameterError(f"{name} is {given!r}, wanted one of {wanted}")
+    kind = dtypes.find(source.dtype)
+    if kind is None:
+        raise ParameterTypeError(f"the source has dtype {source.dtype}, wanted one of the four")
+
+    x = source.transpose(layout.FORMATS[data_format])
+    axes = _bands(op, x.shape, input_size, output_size, scales, align_corners, rule, kind.name)
+    with np.errstate(all="ignore"):
+        x = x.astype(real or kind.real)
+        if order == "device" and device == "950" and any(band.kind != SAME for band in axes):
+            x = _sum_windows(x, axes)
+        else:
+            from_zero = order == "device" and op not in ("nearest", "nearest_exact")
+            for axis in (0, 1, 2) if order == "ours" else (2, 1, 0):
+                if axes[axis].kind != SAME:
+                    x = _sum_along(x, 2 + axis, axes[axis], from_zero)
+        x = _round(x, kind)
+    return np.ascontiguousarray(x.transpose(layout.AXES[data_format]))
+
+
+def _bands(
+    op: str, shape: tuple[int, ...], input_size: Any, output_size: Any, scales: Any,
+    align_corners: bool, rule: str, dtype: str,
+) -> list[Band]:  # fmt: skip
+    """The bands of D, H, W for a source of this shape, N, C, D, H, W."""
+    each = scales if np.iterable(scales) else (scales,) * 3
+    factors = [None if scale is None else float(scale) for scale in each]
+    i, o = shape[2:], output_size
+    if op.endswith("_backward"):
+        if tuple(input_size[:2]) != shape[:2]:
+            raise ParameterError(f"input_size is {input_size}, wanted N, C = {shape[:2]}")
+        i, o = input_size[2:], shape[2:]
+    elif o is None:
+        o = [math.floor(size * (scale or 0)) for size, scale in zip(i, factors, strict=True)]
+    if not len(i) == len(o) == 3 or min(*i, *o) < 1:
+        raise ParameterError(f"D, H, W are {i} at the input, {o} at the output, wanted 1 or more")
+    axes = zip(i, o, factors, strict=True)
+    return [bands(op, *axis, align_corners, rule, dtype) for axis in axes]
+
+
+def _sum_along(x: Array, axis: int, band: Band, from_zero: bool) -> Array:
+    """result[k] = sum of w[t] * x[lo[k] + t] along one axis, t ascending, starting at +0 or t = 0.
+
+    All results take their term t together, those that have one.
+    """
+    x = np.moveaxis(x, axis, 0)
+    terms = band.hi - band.lo
+    total = np.zeros((len(terms), *x.shape[1:]), x.dtype)
+    for t in range(terms.max()):
+        k = np.flatnonzero(terms > t)
+        term = x[band.lo[k] + t]
+        if band.w is not None:
+            term = term * band.w[band.start[k] + t].astype(x.dtype).reshape(-1, 1, 1, 1, 1)
+        total[k] = term if t == 0 and not from_zero else total[k] + term
+    return np.moveaxis(total, 0, axis)
+
+
+def _sum_windows(x: Array, axes: list[Band]) -> Array:
+    """Each result's window summed into one accumulator from +0 on, d outermost, w innermost."""
+    x = x.transpose(2, 3, 4, 0, 1)
+    terms = [band.hi - band.lo for band in axes]
+    total = np.zeros((*map(len, terms), *x.shape[3:]), x.dtype)
+    for t in product(*(range(n.max()) for n in terms)):
+        k = [np.flatnonzero(n > u) for n, u in zip(terms, t, strict=True)]
+        at = [band.lo[some] + u for band, some, u in zip(axes, k, t, strict=True)]
+        total[np.ix_(*k)] += x[np.ix_(*at)]
+    return total.transpose(3, 4, 0, 1, 2)
+
+
+def _round(x: Array, kind: dtypes.Dtype) -> Array:
+    """x in an element type, rounded once, to nearest even.
+
+    The cast of float64 to bfloat16 rounds to float32 on its way; what is inexact there is made odd
+    by its last bit, so that the second rounding cannot take it for a tie.
+    """
+    if x.dtype == np.float64 and kind.name == "bfloat16":
+        near = x.astype(np.float32)
+        beyond = np.nextafter(near, np.where(x > near, np.inf, -np.inf).astype(np.float32))
+        odd = near.view(np.uint32) % 2 == 1
+        x = np.where((near == x) | odd, near, beyond)
+    return x.astype(kind.numpy)

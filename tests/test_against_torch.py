@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rule="torch" against the stock kernels of PyTorch: nearest index for index, trilinear in bounds."""
+
+import math
+
+import numpy as np
+import oracle
+import pytest
+import upsample3d as up
+
+torch = pytest.importorskip("torch")
+
+aten = torch.ops.aten
+FORWARD = {
+    "nearest": aten.upsample_nearest3d,
+    "nearest_exact": aten._upsample_nearest_exact3d,
+    "trilinear": aten.upsample_trilinear3d,
+}
+BACKWARD = {
+    "nearest": aten.upsample_nearest3d_backward,
+    "nearest_exact": aten._upsample_nearest_exact3d_backward,
+    "trilinear": aten.upsample_trilinear3d_backward,
+}
+TO_40 = [(i, o, None) for i in range(1, 41) for o in range(1, 41)]
+GIVEN = [
+    (i, o, s)
+    for s in (1.1, 1.2, 1.25, 1.295275651786123, 1.3, 1.5, 1.7, 2.0, 2.3, 2.5, 0.7, 0.1, 100.0)
+    for i in (*range(1, 20), 40)
+    for o in sorted({max(1, math.floor(i * s)), i, 2 * i, 7})
+    if o <= 200
+]
+
+
+def stock_forward(mode, x, o, scale, align_corners=()):
+    """PyTorch's result along W for x, [N, i]: [N, o]. C = 1 and (1, 1, W) keep off its SIMD path."""
+    line = torch.from_numpy(x)[:, None, None, None, :]
+    return FORWARD[mode](line, [1, 1, o], *align_corners, None, None, scale)[:, 0, 0, 0].numpy()
+
+
+def stock_backward(mode, g, i, scale, align_corners=()):
+    """PyTorch's gradient along W for g, [N, o]: [N, i]."""
+    n, o = g.shape
+    line = torch.from_numpy(g)[:, None, None, None, :]
+    size = [n, 1, 1, 1, i]
+    return BACKWARD[mode](line, [1, 1, o], size, *align_corners, None, None, scale)[
+        :, 0, 0, 0
+    ].numpy()
+
+
+def ours(op, x, i, scale, **options):
+    """Our result along W for x, [N, source]: [N, result]; i: the result's length."""
+    line = x[:, None, None, None, :]
+    size = (len(x), 1, 1, 1, i) if op.endswith("_backward") else (1, 1, i)
+    scales = (None, None, scale)
+    return getattr(up, op)(line, size, scales, rule="torch", **options)[:, 0, 0, 0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("mode", ["nearest", "nearest_exact"])
+def test_nearest_gradients_index_for_index(mode, dtype):
+    for i, o, scale in TO_40 + GIVEN:
+        # Powers of two would overflow; squares tell which outputs a sum of them holds well enough
+        # together with the ones, which count them.
+        g = np.stack([np.ones(o), np.arange(o) ** 2, np.arange(o)[::-1]]).astype(dtype)
+        got = ours(mode + "_backward", g, i, scale)
+        assert np.array_equal(got, stock_backward(mode, g, i, scale)), (i, o, scale)
+
+
+# PyTorch's AVX kernels fuse a multiply and an add that its default kernels and we round apart:
+# (in, out) where one output of nearest-exact lands on the next input.
+FUSED = {(2, 41), (2, 47), (2, 55), (2, 83), (2, 97), (2, 107), (2, 109), (2, 121), (2, 123)}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("mode", ["nearest", "nearest_exact"])
+def test_nearest_results_index_for_index(mode, dtype):
+    for i, o, scale in TO_40 + GIVEN:
+        if mode == "nearest_exact" and (i, o) in FUSED:
+            continue
+        x = np.stack([np.arange(i), np.arange(i) ** 2]).astype(dtype)
+        got = ours(mode, x, o, scale)
+        assert np.array_equal(got, stock_forward(mode, x, o, scale)), (i, o, scale)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("align_corners", [False, True])
+def test_trilinear_weights(align_corners, dtype):
+    # The position of an output is rounded three times by at most i eps / 2; fused on PyTorch's
+    # AVX levels, not on its default one. A weight moves by as much.
+    eps = np.finfo(dtype).eps
+    options = {"align_corners": align_corners}
+    for i, o, scale in TO_40[::3] + GIVEN[::3]:
+        bound = 3 * i * eps
+        got = ours("trilinear", np.eye(i, dtype=dtype), o, scale, **options)
+        stock = stock_forward("trilinear", np.eye(i, dtype=dtype), o, scale, (align_corners,))
+        assert (np.abs(got - stock) <= bound).all(), (i, o, scale)
+        got = ours("trilinear_backward", np.eye(o, dtype=dtype), i, scale, **options)
+        stock = stock_backward("trilinear", np.eye(o, dtype=dtype), i, scale, (align_corners,))
+        assert (np.abs(got - stock) <= bound).all(), (i, o, scale)
+
+
+@pytest.mark.parametrize("channels_last", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "float64"])
+@pytest.mark.parametrize("mode", oracle.OPS)
+def test_gradients_in_three_dimensions(mode, dtype, channels_last):
+    random = np.random.default_rng(11)
+    for i, o in [((2, 3, 5), (5, 4, 7)), ((3, 8, 9), (6, 5, 21)), ((7, 2, 33), (3, 4, 33))]:
+        wide = torch.from_numpy(random.standard_normal((2, 5, *o)))
+        g = wide.to(getattr(torch, dtype))
+        if channels_last:
+            g = g.contiguous(memory_format=torch.channels_last_3d)
+        corners = (False,) if mode == "trilinear" else ()
+        stock = BACKWARD[mode](g, list(o), [2, 5, *i], *corners, None, None, None)
+        ready = as_numpy(g)
+        got = getattr(up, mode + "_backward")(ready, (2, 5, *i), rule="torch")
+        truth = oracle.answer(mode + "_backward", ready, i, o, rule="torch")
+        # Both within the bound of the truth. PyTorch adds up to n_d n_h n_w products of three
+        # weights one by one where we sum axis by axis, and its positions move by i eps (above).
+        kernel = oracle.Answer(truth.value, truth.magnitude, truth.roundings**3 + 64)
+        truth.check(got, (mode, i, o))
+        kernel.check(as_numpy(stock), (mode, i, o))
+
+
+def as_numpy(tensor):
+    """A tensor as an array, bfloat16 included."""
+    if tensor.dtype == torch.bfloat16:
+        return tensor.view(torch.int16).numpy().view(oracle.bfloat16)
+    return tensor.numpy()
