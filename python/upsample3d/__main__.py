@@ -24,7 +24,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The exit status: 0, 1 where the work failed, 2 for a mistake of the user's, 130 for Ctrl-C."""
+    """The exit status: 0, 1 where the work failed, 2 for a user's mistake, 130 for Ctrl-C."""
     try:
         arguments = parser().parse_args(argv)
     except SystemExit as stop:  # --help or a complaint, printed already

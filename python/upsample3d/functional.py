@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from . import problem, schedule
+from . import arguments, buffers, problem, schedule
 from .bands import Band
-from .plan import Array, cached
+from .buffers import Array
+from .plan import cached
 
 Sizes = Sequence[int]
 Scales = float | Sequence[float | None] | None
@@ -179,7 +180,7 @@ def bands(
 
 def set_num_threads(n: int) -> None:
     """Sets how many threads a call uses at most, in the whole process."""
-    schedule.set_threads(problem.at_least_one("n", n))
+    schedule.set_threads(arguments.integer("n", n, 1))
 
 
 def get_num_threads() -> int:
@@ -197,26 +198,26 @@ def _run(
     data_format: str,
     out: Array | None,
     rule: str,
-    schedule_: int | None,
+    sch_id: int | None,
     num_threads: int | None,
 ) -> Array:
     if source.__class__ is not np.ndarray:
-        problem.check_array(problem.source_name(op), source)
+        buffers.check_array(problem.source_name(op), source)
     if out is not None:
-        problem.check_array("out", out)
+        buffers.check_array("out", out)
     if input_size is not None:
-        input_size = problem.integers("input_size", input_size, 5)
+        input_size = arguments.integers("input_size", input_size, 5)
     if output_size is not None:
-        output_size = problem.integers("output_size", output_size, 3)
+        output_size = arguments.integers("output_size", output_size, 3)
     if scales.__class__ is list or scales.__class__ is np.ndarray:
         scales = tuple(scales)
-    arguments = (
+    key = (
         op, source.shape, source.dtype, source.strides, None if out is None else out.strides,
-        input_size, output_size, scales, align_corners, data_format, rule, schedule_, num_threads,
+        input_size, output_size, scales, align_corners, data_format, rule, sch_id, num_threads,
         schedule.allowed_threads(),
     )  # fmt: skip
     try:
-        plan = cached(*arguments)
-    except TypeError:  # also something that cannot be hashed: the plain way names it
-        plan = cached.__wrapped__(*arguments)
+        plan = cached(*key)
+    except TypeError:  # perhaps something that cannot be hashed: the plain way names it
+        plan = cached.__wrapped__(*key)
     return plan(source, out)

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from . import layout, levels, problem, schedule
+from . import buffers, layout, levels, problem, schedule
 from .bands import Band, bands
+from .buffers import Array
 from .layout import Five, Layout
-from .problem import Problem
+from .problem import Allocation, Problem
 from .schedule import Schedule
-
-Array = np.ndarray[Any, Any]
 
 
 class Plan:
@@ -36,7 +35,7 @@ class Plan:
         "problem", "schedule", "shape", "strides", "workspace_size",
     )  # fmt: skip
 
-    _allocation: tuple[Five, Five] | None
+    _allocation: Allocation | None
     _job: levels.Job | None
     bands: tuple[Band, Band, Band]
     dtype: np.dtype[Any]
@@ -97,7 +96,7 @@ class Plan:
         cut = schedule.cut(
             (d, h, w),
             sch_id=sch_id,
-            n=asked.input_shape[0],
+            n=asked.source_shape[0],
             planes=lies.planes,
             lanes=lies.lanes,
             itemsize=itemsize,
@@ -127,17 +126,17 @@ class Plan:
             or source.shape != self.shape
             or source.dtype != self.dtype
         ):
-            problem.check_match(
+            buffers.check_match(
                 problem.source_name(self.problem.op), source, self.shape, self.strides, self.dtype
             )
         if out is None:
             out = self._new_result()
         else:
-            problem.check_out(out, self.out_shape, self.out_strides, self.dtype, source)
+            buffers.check_out(out, self.out_shape, self.out_strides, self.dtype, source)
         if self._job is None:
             return out
         if workspace is not None:
-            workspace = problem.check_workspace(workspace, self.workspace_size, source, out)
+            workspace = buffers.check_workspace(workspace, self.workspace_size, source, out)
         elif self.workspace_size:
             workspace = np.empty(self.workspace_size, np.uint8)
         threads = min(self.schedule.threads, schedule.allowed_threads())

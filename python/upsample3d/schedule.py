@@ -40,7 +40,7 @@ STREAM_BYTES = 8_000_000
 """Results from this size on are written past the cache."""
 
 LINE_BYTES = 256
-"""The shortest row that is: its first and last cache lines are written the plain way. Not measured."""
+"""The shortest row that is: its first and last lines are written the plain way. Not measured."""
 
 STREAM_RUN = 4096
 """Bytes of rows that are finished before they are written together. Not measured."""

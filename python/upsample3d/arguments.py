@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One argument at a time: what it has to be, and the error that says what it was instead."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import dtypes
+from .status import ParameterError, ParameterTypeError
+
+Scales = tuple[float | None, float | None, float | None]
+
+MOST = 2**31 - 1
+"""The largest size of an axis, that of the operators."""
+
+_NUMBERS = (int, float, np.floating, np.integer)
+
+
+def one_of(name: str, given: Any, wanted: tuple[str, ...]) -> str:
+    """`given`, which is one of the wanted strings."""
+    if not isinstance(given, str):
+        raise ParameterTypeError(f"{name} is {given!r}, wanted one of {', '.join(wanted)}")
+    if given not in wanted:
+        raise ParameterError(f"{name} is {given!r}, wanted one of {', '.join(wanted)}")
+    return given
+
+
+def integers(name: str, given: Any, count: int, wanted: str = "") -> tuple[int, ...]:
+    """`given` as a tuple of `count` ints."""
+    try:
+        numbers = tuple(map(operator.index, given))
+    except TypeError:
+        raise ParameterTypeError(f"{name} is {given!r}, wanted {count} integers") from None
+    if len(numbers) != count:
+        raise ParameterError(f"{name} is {numbers}, wanted {wanted or f'{count} integers'}")
+    return numbers
+
+
+def integer(name: str, given: Any, least: int, most: int = MOST) -> int:
+    """`given` as an int from `least` to `most`."""
+    try:
+        number = operator.index(given)
+    except TypeError:
+        raise ParameterTypeError(f"{name} is {given!r}, wanted an integer") from None
+    if not least <= number <= most:
+        raise ParameterError(f"{name} is {number}, wanted {least} to {most}")
+    return number
+
+
+def integer_or_none(name: str, given: Any, least: int, most: int = MOST) -> int | None:
+    """`given` as an int from `least` to `most`, or None."""
+    return None if given is None else integer(name, given, least, most)
+
+
+def element(name: str, given: Any) -> dtypes.Dtype:
+    """The Dtype that `given` names."""
+    found = dtypes.find(given)
+    if found is None:
+        wanted = " or ".join(d.name for d in dtypes.DTYPES)
+        raise ParameterTypeError(
+            f"{name} is {_dtype_text(given)}, wanted {wanted} in native byte order"
+        )
+    return found
+
+
+def spatial(name: str, sizes: Sequence[int]) -> None:
+    """Refuses D, H, W that are not sizes of an axis."""
+    for axis, size in zip("DHW", sizes, strict=True):
+        integer(f"{axis} of {name}", size, 1)
+
+
+def boolean(name: str, given: Any) -> bool:
+    """`given`, a bool."""
+    if not isinstance(given, (bool, np.bool_)):
+        raise ParameterTypeError(f"{name} is {given!r}, wanted a bool")
+    return bool(given)
+
+
+def scales_of(given: Any) -> Scales:
+    """One scale per axis D, H, W, a number being all three; None, <= 0 and NaN are not given."""
+    if given is None:
+        return None, None, None
+    if isinstance(given, _NUMBERS):
+        given = (given, given, given)
+    try:
+        scales = tuple(given)
+    except TypeError:
+        raise ParameterTypeError(f"scales is {given!r}, wanted a number or three") from None
+    if isinstance(given, (str, bytes)) or len(scales) != 3:
+        raise ParameterError(f"scales is {given!r}, wanted a number or three (D, H, W)")
+    d, h, w = (scale_of(f"scales[{k}]", scale) for k, scale in enumerate(scales))
+    return d, h, w
+
+
+def scale_of(name: str, given: Any) -> float | None:
+    """A scale that is positive and finite in float32, as is its reciprocal; None if not given."""
+    if given is None:
+        return None
+    if not isinstance(given, _NUMBERS):
+        raise ParameterTypeError(f"{name} is {given!r}, wanted a number or None")
+    try:
+        scale = float(given)
+    except OverflowError:
+        scale = math.inf
+    if not scale > 0:
+        return None
+    with np.errstate(all="ignore"):
+        single = np.float32(scale)
+        inverse = np.float32(1 / scale)
+    if not (0 < single < math.inf and 0 < inverse < math.inf):
+        raise ParameterError(f"{name} is {scale!r}, wanted it and its reciprocal finite in float32")
+    return scale
+
+
+def _dtype_text(dtype: Any) -> str:
+    try:
+        return repr(np.dtype(dtype).str)
+    except TypeError:
+        return repr(dtype)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arrays of a call: whether they are what a plan was made for, writable, and apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import layout
+from .status import ParameterError, ParameterTypeError, Status
+
+Array = np.ndarray[Any, Any]
+
+
+def check_array(name: str, array: Any) -> Array:
+    """`array`, which is a NumPy array (masks are not looked at, so a masked one is refused)."""
+    if array is None:
+        raise ParameterTypeError(f"{name} is None, wanted a NumPy array", Status.NULL_POINTER)
+    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
+        raise ParameterTypeError(f"{name} is a {type(array).__name__}, wanted a NumPy array")
+    return array
+
+
+def check_match(
+    name: str, given: Any, shape: layout.Five, strides: layout.Five, dtype: np.dtype[Any]
+) -> Array:
+    """`given`, an array of this shape, dtype and strides (those of axes longer than 1)."""
+    array: Array = check_array(name, given)
+    if array.dtype != dtype:
+        raise ParameterTypeError(f"{name} has dtype {array.dtype.str!r}, wanted {dtype.name}")
+    if array.shape != shape:
+        raise ParameterError(f"{name} has shape {array.shape}, wanted {shape}")
+    for have, want, size in zip(array.strides, strides, shape, strict=True):
+        if have != want and size > 1 and 0 not in shape:
+            raise ParameterError(f"{name} has strides {array.strides}, wanted {strides}")
+    return array
+
+
+def check_out(
+    out: Any, shape: layout.Five, strides: layout.Five, dtype: np.dtype[Any], source: Array
+) -> None:
+    """Refuses an `out` that cannot take the result: read-only, misaligned, over the source."""
+    array = check_match("out", out, shape, strides, dtype)
+    if not array.flags.writeable:
+        raise ParameterError("out is read-only, wanted a writable array")
+    if not array.flags.aligned:
+        raise ParameterError(f"out is misaligned, wanted a multiple of {dtype.alignment} bytes")
+    if _share(array, source):
+        raise ParameterError("out overlaps the source in memory, wanted memory of its own")
+
+
+def check_workspace(given: Any, size: int, source: Array, out: Array) -> Array:
+    """`given` as bytes: writable, contiguous, large enough, apart from source and out."""
+    try:
+        array: Array = np.frombuffer(given, np.uint8)
+    except (TypeError, ValueError, BufferError, AttributeError):
+        raise ParameterTypeError(
+            f"workspace is {given!r}, wanted a writable contiguous buffer"
+        ) from None
+    if not array.flags.writeable:
+        raise ParameterError("workspace is read-only, wanted a writable buffer")
+    if array.nbytes < size:
+        raise ParameterError(f"workspace has {array.nbytes} bytes, wanted at least {size}")
+    if _share(array, source) or _share(array, out):
+        raise ParameterError("workspace overlaps the source or out, wanted memory of its own")
+    return array
+
+
+def _share(a: Array, b: Array) -> bool:
+    """Whether two arrays have a byte in common; yes where that is too hard to say."""
+    if not np.may_share_memory(a, b):
+        return False
+    try:
+        return np.shares_memory(a, b, max_work=10_000)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
