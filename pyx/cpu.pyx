@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """This machine: the CPU levels it has, OpenMP's threads, and the guard for forked children."""
 
+import os
+
 cdef extern from *:
     """
     #ifdef _OPENMP
@@ -12,10 +14,17 @@ cdef extern from *:
     #endif
 
     #if !defined(_WIN32)
+    #include <dlfcn.h>
     #include <pthread.h>
     #define AT_FORK(child) pthread_atfork(NULL, NULL, child)
+    /* The file that OpenMP's functions come from. */
+    static const char *openmp_file(void) {
+        Dl_info info;
+        return dladdr((void *)omp_get_max_threads, &info) && info.dli_fname ? info.dli_fname : "";
+    }
     #else
     #define AT_FORK(child) 0
+    static const char *openmp_file(void) { return ""; }
     #endif
 
     /* The highest x86-64 level that this machine and its system support; 0 elsewhere. */
@@ -40,8 +49,17 @@ cdef extern from *:
     int UPSAMPLE3D_OPENMP
     const char *UPSAMPLE3D_COMPILER
     int omp_get_max_threads() nogil
+    const char *openmp_file()
     int AT_FORK(void (*child)() noexcept nogil)
     int highest_level()
+
+
+cdef extern from "<fenv.h>" nogil:
+    ctypedef struct fenv_t:
+        pass
+    const fenv_t *FE_DFL_ENV
+    int fegetenv(fenv_t *mode)
+    int fesetenv(const fenv_t *mode)
 
 
 # The only C global: libgomp's pool does not survive a fork, and a region in the child would wait
@@ -74,5 +92,18 @@ def compiler():
 
 
 def openmp():
-    """The OpenMP specification this was built for as yyyymm, or 0 where there is none."""
-    return UPSAMPLE3D_OPENMP
+    """OpenMP's specification (yyyymm) and the runtime's file, or None where the build has none."""
+    if UPSAMPLE3D_OPENMP == 0:
+        return None
+    return f"{UPSAMPLE3D_OPENMP} {os.fsdecode(openmp_file())}".rstrip()
+
+
+def in_default_mode(function, *arguments):
+    """function(*arguments), computed to nearest even and without flush to zero, whatever is set."""
+    cdef fenv_t found
+    fegetenv(&found)
+    fesetenv(FE_DFL_ENV)
+    try:
+        return function(*arguments)
+    finally:
+        fesetenv(&found)

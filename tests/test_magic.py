@@ -23,8 +23,8 @@ def check(numbers, divisor, width):
 def near_multiples(divisor, width, count):
     """Multiples of a divisor and their neighbours: the `count` largest of the width, and more.
 
-    A quotient can only go wrong at a multiple or just below one, and an error of the multiplier
-    grows with the number.
+    The quotient never falls as x grows, so a wrong one shows at a multiple or just below one, and
+    what the multiplier is too large by tells most at the end of the width.
     """
     most = 2**width - 1
     top = most // divisor
@@ -48,7 +48,7 @@ def test_all_small_numbers_and_divisors(width):
 @pytest.mark.parametrize("width", WIDTHS)
 def test_small_divisors_at_the_end_of_the_width(width):
     for divisor in range(1, 3001):
-        check(near_multiples(divisor, width, 5), divisor, width)
+        check(near_multiples(divisor, width, 20), divisor, width)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -64,16 +64,12 @@ def test_random_divisors_of_every_length(width):
     for length in range(1, width + 1):
         for _ in range(40):
             divisor = int(random.integers(2 ** (length - 1), 2**length, dtype=np.uint64))
-            numbers = (
-                random.integers(0, 2**width, 200, dtype=np.uint64)
-                if width < 64
-                else (random.integers(0, 2**64 - 1, 200, dtype=np.uint64, endpoint=True))
-            )
+            numbers = random.integers(0, 2**width, 200, dtype=np.uint64)
             check([*numbers, *near_multiples(divisor, width, 10)], divisor, width)
 
 
-# The pairs the operators' library publishes for its own division, from the formula in magic.h.
-PUBLISHED = [
+# The device's own multipliers and shifts, as its documented formula gives them.
+DEVICE = [
     (32, 1, 1, 0),
     (32, 2, 1, 1),
     (32, 3, 1431655766, 2),
@@ -90,8 +86,8 @@ PUBLISHED = [
 ]
 
 
-@pytest.mark.parametrize(("width", "divisor", "multiplier", "shift"), PUBLISHED)
-def test_published_pairs(width, divisor, multiplier, shift):
+@pytest.mark.parametrize(("width", "divisor", "multiplier", "shift"), DEVICE)
+def test_the_pairs_of_the_device(width, divisor, multiplier, shift):
     assert gather.magic(divisor, width) == (multiplier, shift)
 
 

@@ -28,15 +28,15 @@ __version__ = _version("upsample3d")
 def build_info() -> dict[str, object]:
     """How this copy was built and what it runs on.
 
-    version; level in use and levels to be had, best first; compiler; openmp, the specification's
-    date (yyyymm) or None where the build has none; threads that a call may use.
+    version; level in use and levels to be had, best first; compiler; openmp, the specification
+    (yyyymm) and the runtime's file, or None where the build has none; threads that a call may use.
     """
     return {
         "version": __version__,
         "level": _levels.level,
         "levels": _levels.levels,
         "compiler": _cpu.compiler(),
-        "openmp": str(_cpu.openmp()) if _cpu.openmp() else None,
+        "openmp": _cpu.openmp(),
         "threads": get_num_threads(),
     }
 

@@ -94,7 +94,7 @@ def run_info(arguments: argparse.Namespace) -> int:
         "version": about["version"],
         "CPU level": f"{about['level']} (built and possible here: {', '.join(about['levels'])})",
         "threads": up.get_num_threads(),
-        "OpenMP": f"specification {about['openmp']}" if about["openmp"] else "none: one thread",
+        "OpenMP": about["openmp"] or "none: one thread",
         "compiler": about["compiler"],
     }
     for name, value in lines.items():

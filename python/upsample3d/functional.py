@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arguments, buffers, problem, schedule
+from . import arguments, buffers, cpu, problem, schedule
 from .bands import Band
 from .buffers import Array
 from .plan import cached
@@ -175,7 +175,7 @@ def bands(
     op: the name of one of the six functions. Result k of that function sums sources lo[k] to hi[k]
     with the weights w[start[k]] to w[start[k + 1]], or with ones where w is None.
     """
-    return problem.axis_bands(op, i, o, scale, align_corners, rule, dtype)
+    return cpu.in_default_mode(problem.axis_bands, op, i, o, scale, align_corners, rule, dtype)
 
 
 def set_num_threads(n: int) -> None:

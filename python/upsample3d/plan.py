@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import buffers, layout, levels, problem, schedule
+from . import buffers, cpu, layout, levels, problem, schedule
 from .bands import Band, bands
 from .buffers import Array
 from .layout import Five, Layout
@@ -65,10 +65,13 @@ class Plan:
         schedule: int | None = None,
         num_threads: int | None = None,
     ) -> None:
-        asked = problem.state(
-            op, shape, dtype, input_size, output_size, scales, align_corners, data_format, rule,
-            strides, out_strides, schedule, num_threads,
+        cpu.in_default_mode(
+            self._prepare, op, shape, dtype, input_size, output_size, scales, align_corners,
+            data_format, rule, strides, out_strides, schedule, num_threads,
         )  # fmt: skip
+
+    def _prepare(self, *arguments: Any) -> None:
+        asked = problem.state(*arguments)
         axes = layout.AXES[asked.data_format]
         self._set("problem", asked)
         self._set("dtype", asked.dtype.numpy)
@@ -80,13 +83,12 @@ class Plan:
         self._set("_job", None)
         self._set("workspace_size", 0)
         if not asked.empty:
-            self._prepare(asked)
+            self._schedule(asked)
 
-    def _prepare(self, asked: Problem) -> None:
-        d, h, w = (
-            bands(asked.op, i, o, scale, asked.align_corners, asked.rule, asked.dtype.name)
-            for i, o, scale in asked.axes
-        )
+    def _schedule(self, asked: Problem) -> None:
+        rule = asked.align_corners, asked.rule, asked.dtype.name
+        found = {axis: bands(asked.op, *axis, *rule) for axis in asked.axes}
+        d, h, w = (found[axis] for axis in asked.axes)
         itemsize, realsize = asked.dtype.numpy.itemsize, asked.dtype.real.itemsize
         lies = layout.arrange(
             asked.dtype.code, itemsize, asked.source_shape, asked.source_strides,

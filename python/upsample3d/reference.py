@@ -9,14 +9,15 @@ H, then W, each sum starting from its first term. order="device" is the NPU's:
   aclnnUpsampleNearestExact3dBackward and aclnnUpsampleNearest3dBackward.
 - Atlas A2 and A3, the same gradients (device="a2"), and the trilinear ops: along W, then H, then D,
   each sum starting at +0 and taking its terms by ascending source index; an axis that changes
-  nothing is left out. Source: the matrix kernels behind those operators and
-  aclnnUpsampleTrilinear3dBackward. How the cube unit adds within a product is not published: this
-  is the order in which it is fed. Its products with the matrix's zeros are left out, so that an inf
-  or NaN stays in its window.
+  nothing is left out. Source: the matrix kernels behind those two operators,
+  aclnnUpsampleTrilinear3dBackward and aclnnUpsampleTrilinear3d. How their cube unit adds within a
+  product is not published: this is the order in which it is fed. Its products with the matrix's
+  zeros are left out, so that an inf or NaN stays in its window.
 
+The 950 has no kernel for trilinear's gradient; the engine that takes it there is not published.
 The nearest ops have one term per result, hence no order. Windows and weights are those of `rule` in
-every order. float64 data never reaches these device kernels; here it takes the same orders. Where
-no axis changes anything, every order is a copy.
+every order. float64 data never reaches these device kernels; here it takes the same orders. Where no
+axis changes anything, every order is a copy.
 """
 
 from __future__ import annotations
