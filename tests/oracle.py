@@ -177,12 +177,8 @@ def answer(op, source, i, o, scales=None, align_corners=False, rule="aclnn"):
 
 def _along(x, m, axis):
     """x with its axis D, H or W (0, 1, 2) replaced by m's columns: sum_s x[.. s ..] m[s, r]."""
-    n, c, d, h, w = x.shape
-    if axis == 2:
-        return x @ m
-    if axis == 1:
-        return m.T @ x
-    return (m.T @ x.reshape(n, c, d, h * w)).reshape(n, c, m.shape[1], h, w)
+    # One large product per axis: hundreds of small ones would wait for BLAS's threads each time.
+    return np.moveaxis(np.tensordot(x, m, axes=(axis + 2, 0)), -1, axis + 2)
 
 
 def to_format(x, data_format):

@@ -6,9 +6,10 @@ import math
 import numpy as np
 import oracle
 import pytest
-import upsample3d as up
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import upsample3d as up
 
 sizes = st.tuples(*[st.integers(1, 24)] * 3)
 scale = st.one_of(st.none(), st.floats(0.3, 4.0))

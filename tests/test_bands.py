@@ -6,6 +6,7 @@ import math
 import numpy as np
 import oracle
 import pytest
+
 import upsample3d as up
 
 MODES = [("nearest", False), ("nearest_exact", False), ("trilinear", False), ("trilinear", True)]

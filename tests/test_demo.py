@@ -13,6 +13,7 @@ from pathlib import Path
 import nibabel
 import numpy as np
 import pytest
+
 import upsample3d as up
 from upsample3d import __main__ as command
 from upsample3d import picture

@@ -4,6 +4,7 @@
 import numpy as np
 import oracle
 import pytest
+
 import upsample3d as up
 
 # The integers that every partial sum must stay within to be exact: 2 ** (bits of the significand).

@@ -5,6 +5,7 @@ import importlib
 
 import numpy as np
 import pytest
+
 from upsample3d import levels
 
 gather = importlib.import_module(f"upsample3d._{levels.level}.gather")

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import oracle
 import pytest
+
 import upsample3d as up
 
 CASES = json.loads((Path(__file__).parent / "data" / "opscv_st.json").read_text())
@@ -79,7 +80,9 @@ def test_case(number, case):
             continue
         # In parts: the oracle needs many times the memory of what it checks. Of many parts, which
         # are many planes of one size, about eight and the last.
-        parts = [np.s_[n : n + 1, c : c + 3] for n in range(shape[0]) for c in range(0, shape[1], 3)]
+        parts = [
+            np.s_[n : n + 1, c : c + 3] for n in range(shape[0]) for c in range(0, shape[1], 3)
+        ]
         for part in {len(parts) - 1, *range(0, len(parts), max(1, len(parts) // 8))}:
             compare(op, g[parts[part]], got[parts[part]], i, o, align_corners, kind)
 

@@ -7,6 +7,7 @@ Reports about speed are in bench/, those about PyTorch's own machinery in the te
 import numpy as np
 import oracle
 import pytest
+
 import upsample3d as up
 
 BACKWARD = ("nearest_backward", "nearest_exact_backward", "trilinear_backward")

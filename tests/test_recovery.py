@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+
 from upsample3d import phantom, recovery
 
 

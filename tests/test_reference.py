@@ -7,8 +7,9 @@ import math
 import numpy as np
 import oracle
 import pytest
-import upsample3d as up
 from test_truth import VARIANTS, layouts
+
+import upsample3d as up
 from upsample3d import reference
 
 NEAREST_BACKWARD = ("nearest_backward", "nearest_exact_backward")

@@ -7,6 +7,7 @@ from pathlib import Path
 import nibabel
 import numpy as np
 import pytest
+
 from upsample3d import demo, volumes
 
 DATA = Path(nibabel.__file__).parent / "tests" / "data"

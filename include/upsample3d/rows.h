@@ -290,7 +290,7 @@ static __attribute__((noinline)) void to_columns(real *columns, const real *rows
     if (n < V) {
         for (int64_t x = 0; x < n; x++)
             for (int64_t r = 0; r < COLUMN<real>; r++)
-                columns[x * COLUMN<real> + r] = at(rows, (r < count ? r : count - 1) * stride)[x];
+                columns[x * COLUMN<real> + r] = read<real>(at(rows, (r < count ? r : count - 1) * stride) + x);
         return;
     }
     for (int64_t x = 0;; x += V) {

@@ -16,8 +16,8 @@ H, then W, each sum starting from its first term. order="device" is the NPU's:
 
 The 950 has no kernel for trilinear's gradient; the engine that takes it there is not published.
 The nearest ops have one term per result, hence no order. Windows and weights are those of `rule` in
-every order. float64 data never reaches these device kernels; here it takes the same orders. Where no
-axis changes anything, every order is a copy.
+every order. float64 data never reaches these device kernels; here it takes the same orders. Where
+no axis changes anything, every order is a copy.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def nearest_exact_backward(
 
     order: "ours" or "device". device: "950" or "a2", whose order that is. real: the type of sums
     and of what lies between axes, "float32" or "float64"; None is as the kernel, float64 for
-    float64 data and else float32. One rounding follows. Raises ParameterError (a ValueError) or
-    ParameterTypeError (a TypeError).
+    float64 data and else float32. Weights are the kernel's, brought to that type. One rounding
+    follows. Raises ParameterError (a ValueError) or ParameterTypeError (a TypeError).
     """
     return _run("nearest_exact_backward", grad_output, data_format, rule, order, device, real,
                 scales, input_size=input_size)  # fmt: skip
