@@ -21,6 +21,7 @@ class BuildLevels(build_ext):
 
     def build_extensions(self):
         self.parallel = self.parallel or os.cpu_count()
+        self.force = True  # flags come from the environment too, which time stamps do not show
         self.openmp = [] if os.environ.get("UPSAMPLE3D_OPENMP") == "0" else self.openmp_flags()
         sanitize = os.environ.get("UPSAMPLE3D_SANITIZE")
         for extension in self.extensions:
