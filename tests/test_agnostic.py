@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the bits of a result must not depend on: one test per sentence of the promise."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import itertools
+import os
+import platform
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import upsample3d as up
+from upsample3d import schedule
+
+OPS = ("nearest_exact", "nearest", "trilinear")
+DTYPES = (np.float32, np.float16, ml_dtypes.bfloat16, np.float64)
+SHAPES = {
+    "widths": (2, 3, (3, 5, 17), (7, 9, 33)),
+    "equal d": (2, 2, (4, 9, 16), (4, 20, 70)),
+    "equal w": (2, 2, (4, 5, 15), (9, 10, 15)),
+    "channels": (2, 17, (5, 6, 7), (3, 13, 15)),
+    "long bands": (2, 2, (2, 3, 3), (9, 41, 70)),
+    "down": (2, 4, (9, 40, 65), (4, 19, 31)),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """An op, a dtype and a shape, with a source that holds every kind of number."""
+
+    op: str
+    dtype: type
+    shape: str
+
+    @property
+    def sizes(self) -> dict[str, tuple[int, ...]]:
+        n, c, i, o = SHAPES[self.shape]
+        return {"input_size": (n, c, *i)} if self.backward else {"output_size": o}
+
+    @property
+    def backward(self) -> bool:
+        return self.op.endswith("_backward")
+
+    def source(self) -> np.ndarray:
+        n, c, i, o = SHAPES[self.shape]
+        rng = np.random.default_rng(7)
+        x = rng.standard_normal((n, c, *(o if self.backward else i))).astype(self.dtype)
+        tiny = np.nextafter(self.dtype(0), self.dtype(1)) * self.dtype(3)
+        specials = np.array([np.inf, -np.inf, np.nan, -0.0, 0.0], self.dtype)
+        x.flat[rng.integers(0, x.size, x.size // 4)] = tiny
+        x.flat[rng.integers(0, x.size, x.size // 8)] = -0.0
+        x.flat[rng.integers(0, x.size, max(5, x.size // 300))] = rng.choice(specials)
+        return x
+
+    def plan(self, **arguments) -> up.Plan:
+        shape = self.source().shape
+        return up.Plan(self.op, shape, self.dtype, **{**self.sizes, **arguments})
+
+    def result(self, source: np.ndarray | None = None, **arguments) -> np.ndarray:
+        source = self.source() if source is None else source
+        return getattr(up, self.op)(source, **{**self.sizes, **arguments})
+
+
+CASES = [
+    pytest.param(Case(op + way, dtype, shape), id=f"{op}{way}-{np.dtype(dtype)}-{shape}")
+    for (op, way), dtype, shape in itertools.product(
+        itertools.product(OPS, ("_backward", "")), DTYPES, SHAPES
+    )
+]
+each_case = pytest.mark.parametrize("case", CASES)
+LEVELS = up.build_info()["levels"]
+
+
+def digest(array: np.ndarray) -> str:
+    """The bits of an NCDHW array whatever its memory order; all NaNs are one."""
+    flat = np.ascontiguousarray(array)
+    bits = flat.view(f"u{flat.itemsize}").copy()
+    bits[np.isnan(flat)] = 1
+    return hashlib.sha256(bits.tobytes()).hexdigest()
+
+
+@pytest.fixture
+def many_threads(monkeypatch):
+    """Small work is shared too, and by more threads than there are cores."""
+    monkeypatch.setattr(schedule, "THREAD_BYTES", 1)
+    monkeypatch.setattr(schedule, "allowed_threads", lambda: 8)
+
+
+@each_case
+def test_level(case):
+    plan, source = case.plan(), case.source()
+    out = np.empty(plan.out_shape, case.dtype)
+    workspace = np.empty(plan.workspace_size, np.uint8)
+    plan = case.plan(out_strides=out.strides)
+    wanted = digest(case.result())
+    for level in LEVELS:
+        job = import_module(f"upsample3d._{level}.gather").Job
+        job(plan.bands, plan.layout, plan.schedule).run(source, out, workspace, 1)
+        assert digest(out) == wanted, level
+
+
+DIGESTS = "from test_agnostic import *\nfor p in CASES: print(digest(p.values[0].result()))"
+
+
+def test_level_forced_from_outside():
+    found = []
+    for level in LEVELS:
+        environment = {**os.environ, "UPSAMPLE3D_LEVEL": level}
+        here = os.path.dirname(__file__)
+        run = subprocess.run(
+            [sys.executable, "-c", DIGESTS], cwd=here, env=environment, capture_output=True,
+            text=True, check=True, timeout=120,
+        )  # fmt: skip
+        found.append(run.stdout.split())
+    assert len(found[0]) == len(CASES)
+    assert all(other == found[0] for other in found)
+
+
+@each_case
+def test_threads(case, many_threads):
+    wanted = digest(case.result(num_threads=1))
+    for threads in range(2, 9):
+        plan = case.plan(num_threads=threads)
+        assert plan.schedule.threads == min(threads, plan.schedule.units)
+        assert digest(plan(case.source())) == wanted, threads
+
+
+def test_threads_of_the_process():
+    case = Case("trilinear_backward", np.float32, "widths")
+    before = up.get_num_threads()
+    found = set()
+    try:
+        for threads in (1, 2, 3):
+            up.set_num_threads(threads)
+            found.add(digest(case.result()))
+    finally:
+        up.set_num_threads(before)
+    assert len(found) == 1
+
+
+@each_case
+def test_schedule(case, many_threads):
+    wanted = digest(case.result())
+    for sch_id in (1, 2, 3):
+        assert digest(case.result(schedule=sch_id)) == wanted, sch_id
+
+
+@each_case
+def test_tiles(case, monkeypatch):
+    wanted = digest(case.result())
+    for tile_bytes, row_bytes in ((2000, 200), (400, 80), (1, 1)):
+        monkeypatch.setattr(schedule, "TILE_BYTES", tile_bytes)
+        monkeypatch.setattr(schedule, "ROW_BYTES", row_bytes)
+        plan = case.plan()
+        assert digest(plan(case.source())) == wanted, (tile_bytes, row_bytes)
+    assert plan.schedule.h_run == plan.schedule.w_run == 1
+
+
+@each_case
+def test_streaming(case, monkeypatch):
+    wanted = digest(case.result())
+    monkeypatch.setattr(schedule, "STREAM_BYTES", 0)
+    monkeypatch.setattr(schedule, "LINE_BYTES", 1)
+    plan = case.plan()
+    assert plan.schedule.stream
+    assert digest(plan(case.source())) == wanted
+
+
+def channels_last(array: np.ndarray) -> np.ndarray:
+    """The same NCDHW array in channels-last memory."""
+    return np.ascontiguousarray(array.transpose(0, 2, 3, 4, 1)).transpose(0, 4, 1, 2, 3)
+
+
+@each_case
+def test_layout(case):
+    source, wanted = case.source(), case.result()
+    for lay_source, lay_out in itertools.product((np.ascontiguousarray, channels_last), repeat=2):
+        out = lay_out(np.full_like(wanted, 5))
+        assert case.result(lay_source(source), out=out) is out
+        assert digest(out) == digest(wanted)
+
+
+@each_case
+def test_data_format(case):
+    source, wanted = case.source(), digest(case.result())
+    for lay in (np.ascontiguousarray, channels_last):
+        turned = lay(source).transpose(0, 2, 3, 4, 1)
+        result = case.result(turned, data_format="NDHWC")
+        assert digest(result.transpose(0, 4, 1, 2, 3)) == wanted
+
+
+def spread(array: np.ndarray, steps: tuple[int, ...], order: tuple[int, ...]) -> np.ndarray:
+    """The array in memory of another axis order, with gaps of |step| - 1 and negative strides."""
+    shape = [array.shape[k] * abs(steps[k]) for k in order]
+    memory = np.full(shape, 9, array.dtype)
+    view = memory.transpose(np.argsort(order))[tuple(slice(None, None, step) for step in steps)]
+    view[...] = array
+    return view
+
+
+STRIDES = [
+    ((1, 1, -1, 1, 1), (0, 1, 2, 3, 4)),
+    ((1, 1, 1, -1, -1), (0, 1, 2, 3, 4)),
+    ((2, 1, 1, 2, 3), (0, 1, 2, 3, 4)),
+    ((1, 1, 1, 1, 1), (4, 3, 2, 1, 0)),
+    ((1, -1, 1, 1, 1), (0, 2, 3, 4, 1)),
+    ((1, 1, 2, 1, -2), (0, 2, 3, 4, 1)),
+    ((-1, 3, 1, 1, 1), (2, 0, 1, 3, 4)),
+]
+
+
+@each_case
+def test_strides_of_the_source(case):
+    source, wanted = case.source(), digest(case.result())
+    for steps, order in STRIDES:
+        assert digest(case.result(spread(source, steps, order))) == wanted, (steps, order)
+
+
+@each_case
+def test_strides_of_out(case):
+    wanted = case.result()
+    for steps, order in STRIDES:
+        out = spread(np.full_like(wanted, 3), steps, order)
+        case.result(out=out)
+        assert digest(out) == digest(wanted), (steps, order)
+
+
+@each_case
+def test_broadcast_source(case):
+    source = case.source()
+    for axis in range(5):
+        one = source.take([0], axis)
+        wide = np.broadcast_to(one, source.shape)
+        assert wide.strides[axis] == 0
+        assert digest(case.result(wide)) == digest(case.result(wide.copy())), axis
+
+
+@each_case
+def test_misaligned_source(case):
+    source = case.source()
+    memory = np.empty(source.nbytes + 1, np.uint8)
+    shifted = memory[1:].view(source.dtype).reshape(source.shape)
+    shifted[...] = source
+    assert not shifted.flags.aligned
+    assert digest(case.result(shifted)) == digest(case.result())
+
+
+@each_case
+def test_workspace_content(case):
+    plan, source = case.plan(), case.source()
+    found = set()
+    for byte in (0x00, 0x7F, 0xFF):
+        workspace = np.full(plan.workspace_size + 8, byte, np.uint8)
+        found.add(digest(plan(source, workspace=workspace)))
+    assert found == {digest(case.result())}
+
+
+@each_case
+def test_batch_and_channels_split(case):
+    source, wanted = case.source(), case.result()
+    sizes = case.sizes
+    for n, c in np.ndindex(source.shape[:2]):
+        if case.backward:
+            sizes = {"input_size": (1, 1, *wanted.shape[2:])}
+        part = getattr(up, case.op)(source[n : n + 1, c : c + 1], **sizes)
+        assert digest(part) == digest(wanted[n : n + 1, c : c + 1])
+
+
+@each_case
+def test_repetition(case):
+    assert len({digest(case.result()) for _ in range(5)}) == 1
+
+
+class Mode:
+    """The MXCSR register, through the C library's fenv_t (x86-64: its last four bytes)."""
+
+    _fenv = ctypes.c_uint32 * 8
+    _library = ctypes.CDLL(None)
+
+    def get(self) -> int:
+        fenv = self._fenv()
+        assert self._library.fegetenv(fenv) == 0
+        return fenv[7]
+
+    def set(self, mxcsr: int) -> None:
+        fenv = self._fenv()
+        self._library.fegetenv(fenv)
+        fenv[7] = mxcsr
+        assert self._library.fesetenv(fenv) == 0
+
+
+FTZ_DAZ, UPWARD, TO_ZERO = 0x8040, 0x4000, 0x6000
+x86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="MXCSR is a register of x86")
+
+
+@x86
+@each_case
+@pytest.mark.parametrize("bits", [FTZ_DAZ, UPWARD, FTZ_DAZ | TO_ZERO], ids=hex)
+def test_floating_point_mode_of_the_caller(case, bits, many_threads):
+    source, mode = case.source(), Mode()
+    wanted = digest(case.result(num_threads=1))
+    before = mode.get()
+    try:
+        mode.set(before | bits)
+        result = case.plan(num_threads=3)(source)  # a new plan: its bands are made in this mode
+        after = mode.get()
+    finally:
+        mode.set(before)
+    assert after == before | bits
+    assert digest(result) == wanted
+
+
+@x86
+def test_import_leaves_the_mode():
+    code = """
+import ctypes, numpy, ml_dtypes
+before, after = (ctypes.c_uint32 * 8)(), (ctypes.c_uint32 * 8)()
+ctypes.CDLL(None).fegetenv(before)
+import upsample3d
+ctypes.CDLL(None).fegetenv(after)
+assert before[7] == after[7], (before[7], after[7])
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: str(np.dtype(d)))
+@pytest.mark.parametrize("op", [op + way for op in OPS for way in ("_backward", "")])
+def test_schedule_0_copies_bytes(op, dtype):
+    sizes = (2, 3, 4, 5, 17)
+    bits = np.random.default_rng(1).integers(0, 256, np.prod(sizes) * np.dtype(dtype).itemsize)
+    source = bits.astype(np.uint8).view(dtype).reshape(sizes)
+    target = {"input_size": sizes} if op.endswith("_backward") else {"output_size": sizes[2:]}
+    for lay in (np.ascontiguousarray, channels_last, lambda a: spread(a, *STRIDES[2])):
+        for sch_id in (None, 0):
+            result = getattr(up, op)(lay(source), schedule=sch_id, **target)
+            assert result.tobytes() == source.tobytes()
+    with np.errstate(all="ignore"):
+        assert digest(getattr(up, op)(source, schedule=3, **target)) == digest(source)
