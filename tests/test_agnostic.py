@@ -156,11 +156,11 @@ def test_schedule(case, many_threads):
 @each_case
 def test_tiles(case, monkeypatch):
     wanted = digest(case.result())
-    for tile_bytes, row_bytes in ((2000, 200), (400, 80), (1, 1)):
+    for tile_bytes, group_bytes in ((2000, 3000), (400, 1200), (1, 1)):
         monkeypatch.setattr(schedule, "TILE_BYTES", tile_bytes)
-        monkeypatch.setattr(schedule, "ROW_BYTES", row_bytes)
+        monkeypatch.setattr(schedule, "GROUP_BYTES", group_bytes)
         plan = case.plan()
-        assert digest(plan(case.source())) == wanted, (tile_bytes, row_bytes)
+        assert digest(plan(case.source())) == wanted, (tile_bytes, group_bytes)
     assert plan.schedule.h_run == plan.schedule.w_run == 1
 
 

@@ -30,8 +30,9 @@ TILE_BYTES = 400_000
 """Source bytes of a tile, all slabs of its band; they are re-read for the next d. Measured on a
 2 MB L2: 100, 200 and 400 KB take 1.27, 1.05 and 1 times as long for trilinear 96 -> 192."""
 
-ROW_BYTES = 65_536
-"""Reals of one row of a tile. Not measured: sixteen such rows and their columns fit a 2 MB L2."""
+GROUP_BYTES = 262_144
+"""Reals of the rows that are finished together. Not measured: they, their columns and the sums of
+those fit a 2 MB L2."""
 
 THREAD_BYTES = 262_144
 """Source and result bytes that pay for one more thread."""
@@ -132,20 +133,19 @@ def cut(
 
     wide = lanes * realsize >= COLUMN_BYTES
     w_form = W_NONE if w.kind == SAME else W_LANES if wide else W_COLUMNS
-    w_run = _run(w, ROW_BYTES // (lanes * realsize), 16)
+    group = COLUMN_BYTES // realsize if w_form == W_COLUMNS else 1
+    w_run = _run(w, GROUP_BYTES // (group * lanes * realsize), 16)
     width = _span(w, w_run) * lanes
     line = w_run * lanes * itemsize
     result_bytes = planes * lanes * len(d.lo) * len(h.lo) * len(w.lo) * itemsize
     stream = sch_id != 0 and result_row and result_bytes >= STREAM_BYTES and line >= LINE_BYTES
-    group = 1
-    if w_form == W_COLUMNS:
-        group = COLUMN_BYTES // realsize
-    elif stream:
-        group = -(-STREAM_RUN // line)
+    if stream and w_form != W_COLUMNS:
+        group = max(1, STREAM_RUN // line)
     slabs = int((d.hi - d.lo).max())
     rows = TILE_BYTES // max(1, width * slabs * itemsize)
     h_run = _run(h, rows, group, UNITS_PER_THREAD * threads // (groups * len(d.lo)))
     span = _span(h, h_run)
+    group = min(group, h_run)
     h_runs, w_runs = -(-len(h.lo) // h_run), -(-len(w.lo) // w_run)
     units = groups * len(d.lo) * h_runs * w_runs
     unit_bytes = inner * span * width * max(slabs, 1) * itemsize
@@ -161,7 +161,7 @@ def cut(
             0 if block_stays else span * width * realsize,
             0 if rows_stay else group * width * realsize,
             width * COLUMN_BYTES if turned else 0,
-            (result_width + group) * COLUMN_BYTES if turned else result_width * realsize,
+            (result_width + 16) * COLUMN_BYTES if turned else result_width * realsize,
             0 if source_row else width * itemsize,
             group * line if stream or not result_row else 0,
         )

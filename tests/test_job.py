@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers that job.h and Python both state are the same numbers."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import upsample3d as up
+from upsample3d import dtypes, layout, schedule
+
+bands = import_module("upsample3d.bands")  # the package's own name is the function's
+
+JOB_H = (Path(__file__).parent.parent / "include" / "upsample3d" / "job.h").read_text()
+ENUMS = {name: int(value) for name, value in re.findall(r"(\w+) = (\d+)", JOB_H)}
+STRUCTS = {
+    name: re.findall(r"\b\w+(?=[,;])", re.sub(r"/\*.*?\*/", "", body, flags=re.DOTALL))
+    for body, name in re.findall(r"typedef struct \{(.*?)\} (\w+);", JOB_H, flags=re.DOTALL)
+}
+
+
+def test_dtype_codes():
+    assert {d.name.upper(): d.code for d in dtypes.DTYPES} == {
+        name: ENUMS[name] for name in ("FLOAT32", "FLOAT16", "BFLOAT16", "FLOAT64")
+    }
+
+
+@pytest.mark.parametrize("module", [bands, schedule])
+def test_kinds(module):
+    assert [ENUMS[name] for name in ("SUM", "PICK", "SAME")] == [
+        module.SUM,
+        module.PICK,
+        module.SAME,
+    ]
+
+
+def test_w_forms_and_column():
+    assert [ENUMS[name] for name in ("W_NONE", "W_LANES", "W_COLUMNS")] == [
+        schedule.W_NONE,
+        schedule.W_LANES,
+        schedule.W_COLUMNS,
+    ]
+    assert f"#define COLUMN_BYTES {schedule.COLUMN_BYTES}\n" in JOB_H
+
+
+def test_strides_order():
+    assert STRUCTS["strides_t"] == ["n", "c", "d", "h", "w", "lane"]
+    shape, strides = (2, 3, 4, 5, 6), (1440, 480, 120, 24, 4)
+    laid = layout.arrange(0, 4, shape, strides, shape, strides)
+    assert laid.source == (*strides, 0)
+
+
+def test_scratch_order():
+    assert STRUCTS["scratch_t"] == ["block", "rows", "columns", "sums", "packed", "lines", "size"]
+    source = np.ones((1, 1, 4, 6, 8), np.float16)[..., ::-1]
+    plan = up.Plan("trilinear_backward", source.shape, source.dtype, input_size=(1, 1, 2, 3, 4),
+                   strides=source.strides, out_strides=(96, 96, 48, 16, 4))  # fmt: skip
+    offsets = plan.schedule.scratch
+    # Reals of 4 bytes: a block of 6 x 8, 3 rows of 8, 8 columns, 4 sums (and a vector's 16 more),
+    # a packed row of 8 halves, 3 lines of 4 halves; each a multiple of 64.
+    sizes = [6 * 8 * 4, 128, 8 * 64, (4 + 16) * 64, 64, 64]
+    assert list(offsets) == [sum(sizes[:k]) for k in range(7)]
+
+
+def test_a_band_says_what_it_does():
+    assert up.bands("nearest", 4, 4).kind == bands.SAME
+    assert up.bands("nearest", 4, 8).kind == bands.PICK
+    assert up.bands("nearest_backward", 4, 8).kind == bands.SUM
+    assert up.bands("trilinear", 4, 8).kind == bands.SUM

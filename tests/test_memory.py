@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a call allocates, reads and writes: its workspace, its source's view, its out's view."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import upsample3d as up
+
+DTYPES = (np.float32, np.float16, ml_dtypes.bfloat16, np.float64)
+OPS = ("trilinear_backward", "nearest_exact_backward", "trilinear", "nearest")
+SMALL, LARGE = (2, 3, 6, 9, 17), (2, 3, 11, 20, 33)
+LAYOUTS = {
+    "contiguous": lambda a: a,
+    "packed": lambda a: a[..., ::-1],
+    "spaced": lambda a: np.repeat(a, 2, axis=4)[..., ::2],
+    "channels last": lambda a: np.ascontiguousarray(a.transpose(0, 2, 3, 4, 1)).transpose(
+        0, 4, 1, 2, 3
+    ),
+    "Fortran": np.asfortranarray,
+}
+each = pytest.mark.parametrize(
+    ("op", "dtype", "lay"),
+    [
+        pytest.param(op, dtype, lay, id=f"{op}-{np.dtype(dtype)}-{name}")
+        for op in OPS
+        for dtype in DTYPES
+        for name, lay in LAYOUTS.items()
+    ],
+)
+
+
+def prepared(op: str, dtype: type, lay) -> tuple[up.Plan, np.ndarray, np.ndarray]:
+    """A plan with a source and an out of that layout."""
+    sizes = (LARGE, SMALL) if op.endswith("_backward") else (SMALL, LARGE)
+    rng = np.random.default_rng(0)
+    source = lay(rng.standard_normal(sizes[0]).astype(dtype))
+    out = lay(np.zeros(sizes[1], dtype))
+    size = {"input_size": SMALL} if op.endswith("_backward") else {"output_size": LARGE[2:]}
+    plan = up.Plan(op, source.shape, dtype, strides=source.strides, out_strides=out.strides, **size)
+    return plan, source, out
+
+
+@each
+def test_nothing_is_allocated(op, dtype, lay):
+    plan, source, out = prepared(op, dtype, lay)
+    workspace = np.empty(plan.workspace_size, np.uint8)
+    plan(source, out, workspace)
+    tracemalloc.start()
+    try:
+        plan(source, out, workspace)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # Views, capsules and ints of Python's own; the smallest scratch or row would be larger.
+    assert peak < 2000 < min(source.nbytes, out.nbytes)
+
+
+@each
+def test_workspace_is_enough_wherever_it_begins(op, dtype, lay):
+    plan, source, out = prepared(op, dtype, lay)
+    wanted = plan(source, out, np.empty(plan.workspace_size, np.uint8)).tobytes()
+    size = plan.workspace_size
+    for offset in (*range(1, 64, 7), 64):
+        memory = np.full(size + 192, 0xA5, np.uint8)
+        plan(source, out, memory[64 + offset : 64 + offset + size])
+        assert out.tobytes() == wanted
+        assert (memory[: 64 + offset] == 0xA5).all()
+        assert (memory[64 + offset + size :] == 0xA5).all()
+
+
+@each
+def test_only_the_view_of_out_is_written(op, dtype, lay):
+    plan, source, out = prepared(op, dtype, lay)
+    wanted = plan(source, out).tobytes()
+    memory = np.full(tuple(n + 4 for n in out.shape), 7, dtype)
+    inside = (slice(2, -2),) * 5
+    view = memory[inside]
+    before = source.tobytes()
+    strides = {"strides": source.strides, "out_strides": view.strides}
+    size = {"input_size": SMALL} if op.endswith("_backward") else {"output_size": LARGE[2:]}
+    up.Plan(op, source.shape, dtype, **strides, **size)(source, view)
+    assert view.tobytes() == wanted
+    assert source.tobytes() == before
+    view[...] = 7
+    assert (memory == 7).all()
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_nothing_outside_the_source_view_is_read(op):
+    """NaN all around the view does not reach the result, as a read beyond a band would let it."""
+    sizes = LARGE if op.endswith("_backward") else SMALL
+    memory = np.full(tuple(n + 4 for n in sizes), np.nan, np.float32)
+    view = memory[(slice(2, -2),) * 5]
+    view[...] = np.random.default_rng(0).random(sizes)
+    size = {"input_size": SMALL} if op.endswith("_backward") else {"output_size": LARGE[2:]}
+    assert np.isfinite(getattr(up, op)(view, **size)).all()
+
+
+@pytest.mark.parametrize("name", ["packed", "spaced", "channels last", "Fortran"])
+def test_no_copy_of_a_strided_source(name):
+    small = np.ones((1, 2, 64, 64, 64), np.float32)
+    source = LAYOUTS[name](small)
+    out = np.empty((1, 2, 8, 8, 8), np.float32)
+    up.trilinear_backward(source, out.shape, out=out, num_threads=1)
+    tracemalloc.start()
+    try:
+        up.trilinear_backward(source, out.shape, out=out, num_threads=1)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < source.nbytes / 4
+
+
+@pytest.mark.parametrize("w", [10_000, 1_000_000])
+def test_scratch_stays_small_however_long_the_rows(w):
+    plan = up.Plan(
+        "trilinear_backward", (1, 1, 4, 8, w), "float32", input_size=(1, 1, 2, 4, w // 2)
+    )
+    assert plan.workspace_size <= plan.schedule.threads * 2**20
+
+
+def test_scratch_does_not_grow_with_the_volume():
+    sizes = [
+        up.Plan(
+            "trilinear_backward", (n, 3, 2 * d, 128, 128), "float32", input_size=(n, 3, d, 64, 64),
+            num_threads=1,
+        ).workspace_size
+        for n, d in ((1, 8), (4, 8), (2, 70))
+    ]  # fmt: skip
+    assert len(set(sizes)) == 1

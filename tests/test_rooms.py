@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rooms: who may import whom, and which words may not appear where."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "python" / "upsample3d"
+
+LEAVES = {"status", "dtypes", "bands", "layout"}
+MAY_IMPORT = {
+    "status": set(),
+    "dtypes": set(),
+    "bands": set(),
+    "layout": set(),
+    "schedule": {"cpu"},
+    "levels": {"cpu", "_v2.gather"},
+    "arguments": {"dtypes", "status"},
+    "problem": {"arguments", "bands", "dtypes", "layout", "status"},
+    "buffers": {"layout", "status"},
+    "plan": {"bands", "buffers", "cpu", "layout", "levels", "problem", "schedule"},
+    "functional": {"arguments", "bands", "buffers", "cpu", "plan", "problem", "schedule"},
+    "reference": LEAVES,
+    "volumes": LEAVES,
+    "phantom": set(),
+    "picture": set(),
+    "recovery": {"upsample3d"},
+    "demo": {"upsample3d", "phantom", "picture", "recovery", "volumes"},
+    "__main__": {"upsample3d", "demo"},
+    "__init__": {"bands", "cpu", "functional", "levels", "plan", "status"},
+}
+"""A file -> the rooms it may import; "upsample3d" is the public names."""
+
+THIRD_PARTY = {"numpy", "ml_dtypes", "tqdm"}
+
+OPS = "nearest trilinear exact align_corners aclnn torch"
+MAY_NOT_SAY = {
+    "pyx/gather.pyx": OPS + " raise malloc calloc free empty BFLOAT16 FLOAT16 nogil_off cores",
+    "pyx/cpu.pyx": OPS + " malloc gather stride",
+    "include/upsample3d/job.h": OPS + " malloc static inline",
+    "include/upsample3d/magic.h": OPS + " malloc job_t",
+    "include/upsample3d/rows.h": OPS + " malloc new delete throw job_t omp",
+    "include/upsample3d/vectors.h": OPS + " malloc new delete throw job_t omp",
+    "python/upsample3d/bands.py": "raise strides stride float16 bfloat16 NCDHW threads out_strides",
+    "python/upsample3d/layout.py": "raise numpy scale align_corners threads " + OPS,
+    "python/upsample3d/schedule.py": "raise scale strides NCDHW dtype rule " + OPS,
+    "python/upsample3d/plan.py": "raise_ sched_getaffinity cpu_count float32 ceil floor round",
+    "python/upsample3d/problem.py": "sched_getaffinity cpu_count gather Job",
+}
+"""A file -> the names that belong to other rooms."""
+
+ONLY_IN = {
+    "sched_getaffinity": {"schedule.py"},
+    "cpu_count": {"schedule.py"},
+    "__array_struct__": set(),
+    "nibabel": {"volumes.py"},
+    "matplotlib": {"picture.py", "demo.py"},
+    "Job": {"levels.py", "plan.py"},
+}
+"""A name -> the Python files of the package that may use it."""
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.glob("*.py"))
+
+
+def imports(path: Path) -> tuple[set[str], set[str]]:
+    """(rooms of ours, third-party modules imported at module level) that a file imports."""
+    tree = ast.parse(path.read_text())
+    ours, others = set(), set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                ours |= {"upsample3d"} if alias.name.split(".")[0] == "upsample3d" else set()
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            ours |= {node.module} if node.module else {alias.name for alias in node.names}
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            others |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            others |= {node.module.split(".")[0]}
+    return ours, others
+
+
+def names(path: Path) -> set[str]:
+    """The identifiers of a file, and the numbers' and strings' none."""
+    text = path.read_text()
+    if path.suffix == ".py":
+        tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+        return {token.string for token in tokens if token.type == tokenize.NAME}
+    text = re.sub(r'""".*?"""|/\*.*?\*/', " ", text, flags=re.DOTALL)
+    text = re.sub(r'//.*|#\s.*|"[^"\n]*"', " ", text)
+    return set(re.findall(r"[A-Za-z_]\w*", text))
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: path.stem)
+def test_imports_run_one_way(path):
+    ours, others = imports(path)
+    assert path.stem in MAY_IMPORT, "a new room needs a row in the table"
+    assert ours <= MAY_IMPORT[path.stem]
+    assert {name for name in others if name in THIRD_PARTY or not is_standard(name)} <= (
+        THIRD_PARTY | {"upsample3d"}
+    )
+
+
+def is_standard(name: str) -> bool:
+    import sys
+
+    return name in sys.stdlib_module_names
+
+
+def test_every_row_has_its_file():
+    assert {path.stem for path in modules()} == set(MAY_IMPORT)
+
+
+def test_nobody_imports_in_a_circle():
+    left = dict(MAY_IMPORT)
+    while left:
+        free = {room for room, needs in left.items() if not needs & set(left)}
+        assert free, f"a circle among {sorted(left)}"
+        left = {room: needs for room, needs in left.items() if room not in free}
+
+
+@pytest.mark.parametrize("file", MAY_NOT_SAY)
+def test_words_stay_in_their_rooms(file):
+    assert not names(ROOT / file) & set(MAY_NOT_SAY[file].split())
+
+
+@pytest.mark.parametrize("name", ONLY_IN)
+def test_names_that_one_room_owns(name):
+    users = {path.name for path in modules() if name in names(path)}
+    assert users <= ONLY_IN[name]
+
+
+def test_only_vectors_h_asks_for_instructions():
+    sources = [*ROOT.glob("include/**/*.h"), *ROOT.glob("pyx/*"), *PACKAGE.rglob("*.py*")]
+    users = {path.name for path in sources if "__AVX" in path.read_text()}
+    assert users == {"vectors.h"}
+
+
+def test_nothing_shipped_is_built_for_this_machine_or_with_fast_math():
+    text = (ROOT / "setup.py").read_text() + (ROOT / "pyproject.toml").read_text()
+    assert "-march=native" not in text
+    assert "fast-math" not in text
+    assert "-ffp-contract=off" in text
+
+
+SOURCES = [
+    path
+    for pattern in ("include/**/*.h", "pyx/*.p*", "python/**/*.py*", "tests/*.py", "bench/*.py")
+    for path in sorted(ROOT.glob(pattern))
+    if path.suffix in {".h", ".pyx", ".pxd", ".py", ".pyi"}
+]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_every_file_is_short_and_says_its_licence(path):
+    lines = path.read_text().splitlines()
+    assert "SPDX-License-Identifier: Apache-2.0" in lines[0]
+    assert len(lines) <= 400
