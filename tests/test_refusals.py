@@ -28,10 +28,11 @@ class Lies:
         raise TypeError("no number")
 
 
-def missing(change: dict) -> bool:
-    """Whether an argument that is needed is None: the operators' null pointer."""
+def status(change: dict, error: type) -> int:
+    """161001, the operators' null pointer, where an argument that is needed is None."""
     nones = {name for name, given in change.items() if given is None}
-    return bool(nones & {"grad_output", "input", "input_size", "output_size"})
+    needed = {"grad_output", "input", "input_size", "output_size"}
+    return 161001 if nones & needed and error is TypeError else 161002
 
 
 BACKWARD = {
@@ -106,7 +107,7 @@ def test_backward(change, error, said):
     with pytest.raises(error) as caught:
         up.trilinear_backward(**arguments)
     assert isinstance(caught.value, (up.ParameterError, up.ParameterTypeError))
-    assert caught.value.status == (161001 if missing(change) else 161002)
+    assert caught.value.status == status(change, error)
     for words in said:
         assert words in str(caught.value)
     assert (out == 7).all()
@@ -134,7 +135,7 @@ FORWARD = {
 def test_forward(op, change, error, said):
     with pytest.raises(error) as caught:
         getattr(up, op)(**{"input": ONES, "output_size": (4, 5, 6), **change})
-    assert caught.value.status == (161001 if missing(change) else 161002)
+    assert caught.value.status == status(change, error)
     for words in said:
         assert words in str(caught.value)
 
