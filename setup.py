@@ -72,7 +72,11 @@ cpu, gather = cythonize(
     build_dir="build/cython",
     include_path=["pyx"],
     language_level=3,
-    compiler_directives={"boundscheck": False, "wraparound": False, "cdivision": True},
+    compiler_directives={
+        "boundscheck": False,
+        "wraparound": False,
+        "cdivision": True,
+    },
 )
 march = {level: [f"-march=x86-64-{level}"] if level != "base" else [] for level in LEVELS}
 levels = [extension(f"_{level}.gather", gather.sources[0], march[level]) for level in LEVELS]

@@ -272,13 +272,14 @@ cdef class Job:
         job.result_row = layout.result_row
         job.copy = schedule.sch_id == 0
         job.copy_bytes, job.copy_unit = schedule.copy_bytes, schedule.copy_unit
-        job.w_form, job.group, job.stream = schedule.w_form, schedule.group, schedule.stream
         job.inner, job.groups = schedule.inner, schedule.groups
-        job.h_run, job.h_runs = schedule.h_run, schedule.h_runs
-        job.w_run, job.w_runs = schedule.w_run, schedule.w_runs
         job.units, job.slab = schedule.units, schedule.slab
+        tiles = schedule.tiles
+        job.w_form, job.group, job.stream = tiles.w_form, tiles.group, tiles.stream
+        job.h_run, job.h_runs = tiles.h_run, tiles.h_runs
+        job.w_run, job.w_runs = tiles.w_run, tiles.w_runs
         (job.scratch.block, job.scratch.rows, job.scratch.columns, job.scratch.sums,
-         job.scratch.packed, job.scratch.lines, job.scratch.size) = schedule.scratch
+         job.scratch.packed, job.scratch.lines, job.scratch.size) = tiles.scratch
         cdef uint32_t width = 32 if job.units < 1 << 32 else 64
         job.by_d = magic_of(job.d.results, width)
         job.by_w_runs = magic_of(job.w_runs, width)

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import upsample3d as up
-from upsample3d import schedule
+from upsample3d import schedule, tiles
 
 OPS = ("nearest_exact", "nearest", "trilinear")
 DTYPES = (np.float32, np.float16, ml_dtypes.bfloat16, np.float64)
@@ -157,20 +157,20 @@ def test_schedule(case, many_threads):
 def test_tiles(case, monkeypatch):
     wanted = digest(case.result())
     for tile_bytes, group_bytes in ((2000, 3000), (400, 1200), (1, 1)):
-        monkeypatch.setattr(schedule, "TILE_BYTES", tile_bytes)
-        monkeypatch.setattr(schedule, "GROUP_BYTES", group_bytes)
+        monkeypatch.setattr(tiles, "TILE_BYTES", tile_bytes)
+        monkeypatch.setattr(tiles, "GROUP_BYTES", group_bytes)
         plan = case.plan()
         assert digest(plan(case.source())) == wanted, (tile_bytes, group_bytes)
-    assert plan.schedule.h_run == plan.schedule.w_run == 1
+    assert plan.schedule.tiles.h_run == plan.schedule.tiles.w_run == 1
 
 
 @each_case
 def test_streaming(case, monkeypatch):
     wanted = digest(case.result())
-    monkeypatch.setattr(schedule, "STREAM_BYTES", 0)
-    monkeypatch.setattr(schedule, "LINE_BYTES", 1)
+    monkeypatch.setattr(tiles, "STREAM_BYTES", 0)
+    monkeypatch.setattr(tiles, "LINE_BYTES", 1)
     plan = case.plan()
-    assert plan.schedule.stream
+    assert plan.schedule.tiles.stream
     assert digest(plan(case.source())) == wanted
 
 

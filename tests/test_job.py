@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import upsample3d as up
-from upsample3d import dtypes, layout, schedule
+from upsample3d import dtypes, layout, tiles
 
 bands = import_module("upsample3d.bands")  # the package's own name is the function's
 
@@ -29,7 +29,7 @@ def test_dtype_codes():
     }
 
 
-@pytest.mark.parametrize("module", [bands, schedule])
+@pytest.mark.parametrize("module", [bands, tiles])
 def test_kinds(module):
     assert [ENUMS[name] for name in ("SUM", "PICK", "SAME")] == [
         module.SUM,
@@ -40,11 +40,11 @@ def test_kinds(module):
 
 def test_w_forms_and_column():
     assert [ENUMS[name] for name in ("W_NONE", "W_LANES", "W_COLUMNS")] == [
-        schedule.W_NONE,
-        schedule.W_LANES,
-        schedule.W_COLUMNS,
+        tiles.W_NONE,
+        tiles.W_LANES,
+        tiles.W_COLUMNS,
     ]
-    assert f"#define COLUMN_BYTES {schedule.COLUMN_BYTES}\n" in JOB_H
+    assert f"#define COLUMN_BYTES {tiles.COLUMN_BYTES}\n" in JOB_H
 
 
 def test_strides_order():
@@ -59,7 +59,7 @@ def test_scratch_order():
     source = np.ones((1, 1, 4, 6, 8), np.float16)[..., ::-1]
     plan = up.Plan("trilinear_backward", source.shape, source.dtype, input_size=(1, 1, 2, 3, 4),
                    strides=source.strides, out_strides=(96, 96, 48, 16, 4))  # fmt: skip
-    offsets = plan.schedule.scratch
+    offsets = plan.schedule.tiles.scratch
     # Reals of 4 bytes: a block of 6 x 8, 3 rows of 8, 8 columns, 4 sums (and a vector's 16 more),
     # a packed row of 8 halves, 3 lines of 4 halves; each a multiple of 64.
     sizes = [6 * 8 * 4, 128, 8 * 64, (4 + 16) * 64, 64, 64]

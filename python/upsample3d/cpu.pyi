@@ -3,6 +3,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 _T = TypeVar("_T")
+__test__: dict[str, str]
 
 def max_threads() -> int: ...
 def levels() -> tuple[str, ...]: ...

@@ -89,23 +89,17 @@ class Plan:
         rule = asked.align_corners, asked.rule, asked.dtype.name
         found = {axis: bands(asked.op, *axis, *rule) for axis in asked.axes}
         d, h, w = (found[axis] for axis in asked.axes)
-        itemsize, realsize = asked.dtype.numpy.itemsize, asked.dtype.real.itemsize
         lies = layout.arrange(
-            asked.dtype.code, itemsize, asked.source_shape, asked.source_strides,
+            asked.dtype.code, asked.dtype.numpy.itemsize, asked.source_shape, asked.source_strides,
             asked.result_shape, asked.result_strides,
         )  # fmt: skip
         sch_id = problem.checked_schedule(asked.schedule, schedule.choose(d, h, w))
         cut = schedule.cut(
             (d, h, w),
+            lies,
             sch_id=sch_id,
             n=asked.source_shape[0],
-            planes=lies.planes,
-            lanes=lies.lanes,
-            itemsize=itemsize,
-            realsize=realsize,
-            source_row=lies.source_row,
-            result_row=lies.result_row,
-            dense_bytes=lies.dense_bytes,
+            realsize=asked.dtype.real.itemsize,
             max_threads=asked.num_threads or schedule.allowed_threads(),
         )
         self._set("bands", (d, h, w))

@@ -3,13 +3,17 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Self, disjoint_base
 
 from ..bands import Band
 from ..layout import Layout
 from ..schedule import Schedule
 
+__test__: dict[str, str]
+
+@disjoint_base
 class Job:
-    def __init__(self, bands: Sequence[Band], layout: Layout, schedule: Schedule) -> None: ...
+    def __new__(cls, bands: Sequence[Band], layout: Layout, schedule: Schedule) -> Self: ...
     def run(
         self,
         source: NDArray[np.generic],
