@@ -7,8 +7,8 @@ from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint32_t, uint64_t, uintptr_t
 from libc.string cimport memcpy
 
-from job cimport (COLUMN_BYTES, FLOAT64, PICK, SUM, W_COLUMNS, W_NONE, band_t, job_t, magic_of,
-                  magic_quotient, magic_t, strides_t)
+from job cimport (COLUMN_BYTES, FLOAT32, FLOAT64, PICK, SUM, W_COLUMNS, W_NONE, band_t, job_t,
+                  magic_of, magic_quotient, magic_t, strides_t)
 from rows cimport (enter_default_mode, fenv_t, move_row, restore_mode, round_columns, round_row,
                    stream_bytes, stream_end, sum_band, sum_rows, to_columns)
 
@@ -45,27 +45,15 @@ cdef void sum_slabs(const job_t *job, real_t *block, const char *source, char *p
         source += job.source.h
 
 
-cdef void finish_rows(const job_t *job, char *target, int64_t target_stride, const real_t *rows,
-                      int64_t stride, char *scratch, int64_t h, int64_t count,
-                      int64_t w0, int64_t w1) noexcept nogil:
-    """target[r, w] = sum_w w_w sum_h w_h rows[h, w], rounded, for `count` results from h on.
-
-    A pass with nothing to add hands on what it got; the last pass writes into the target itself
-    where reals are what the target holds.
-    """
-    cdef real_t *own = <real_t *>(scratch + job.scratch.rows)
+cdef void along_w(const job_t *job, char *target, int64_t target_stride, const real_t *rows,
+                  int64_t stride, char *scratch, int64_t count, int64_t w0,
+                  int64_t w1) noexcept nogil:
+    """target[r, w] = sum_w w_w rows[r, w], rounded, for r < count; in place where reals fit."""
     cdef real_t *columns = <real_t *>(scratch + job.scratch.columns)
     cdef real_t *sums = <real_t *>(scratch + job.scratch.sums)
     cdef bint in_place = job.itemsize == <int64_t>sizeof(real_t)
     cdef int64_t width = (source_end(&job.w, w1) - job.w.lo[w0]) * job.lanes
     cdef int64_t lane_bytes = job.lanes * <int64_t>sizeof(real_t), n = (w1 - w0) * job.lanes, _r
-
-    if job.h.kind == SUM or (job.h.kind == PICK and count > 1):
-        if job.w_form == W_NONE and in_place:
-            sum_band(<real_t *>target, target_stride, rows, stride, &job.h, h, h + count, width)
-            return
-        sum_band(own, width * <int64_t>sizeof(real_t), rows, stride, &job.h, h, h + count, width)
-        rows, stride = own, width * <int64_t>sizeof(real_t)
 
     if job.w_form == W_COLUMNS:
         to_columns(columns, rows, stride, count, width)
@@ -83,6 +71,63 @@ cdef void finish_rows(const job_t *job, char *target, int64_t target_stride, con
             round_row(target, job.dtype, sums, n)
         target += target_stride
         rows = <const real_t *>(<const char *>rows + stride)
+
+
+cdef void along_h(const job_t *job, char *target, int64_t target_stride, const real_t *rows,
+                  int64_t stride, char *scratch, int64_t h, int64_t count,
+                  int64_t w0, int64_t w1) noexcept nogil:
+    """target[r, w] = sum_w w_w sum_h w_h rows[h, w], rounded, for `count` results from h on.
+
+    A pass with nothing to add hands on what it got; the last pass writes into the target itself
+    where reals are what the target holds.
+    """
+    cdef real_t *own = <real_t *>(scratch + job.scratch.rows)
+    cdef int64_t width = (source_end(&job.w, w1) - job.w.lo[w0]) * job.lanes
+    if job.h.kind == SUM or (job.h.kind == PICK and count > 1):
+        if job.w_form == W_NONE and job.itemsize == <int64_t>sizeof(real_t):
+            sum_band(<real_t *>target, target_stride, rows, stride, &job.h, h, h + count, width)
+            return
+        sum_band(own, width * <int64_t>sizeof(real_t), rows, stride, &job.h, h, h + count, width)
+        rows, stride = own, width * <int64_t>sizeof(real_t)
+    along_w(job, target, target_stride, rows, stride, scratch, count, w0, w1)
+
+
+cdef void sum_window(const job_t *job, char *target, const char *source, real_t *scratch,
+                     int64_t h, int64_t w0, int64_t w1, int64_t d) noexcept nogil:
+    """The results h, w0..w1 of a window too long for a block: its parts are added one by one.
+
+    Along H the parts are rows, summed into one row; along W (then w1 is w0 + 1) columns of that.
+    """
+    cdef char *parts = <char *>scratch
+    cdef real_t *block = <real_t *>(parts + job.scratch.block)
+    cdef real_t *row = <real_t *>(parts + job.scratch.rows)
+    cdef real_t *sums = <real_t *>(parts + job.scratch.sums)
+    cdef const real_t *h_w = <const real_t *>job.h.w + job.h.start[h] if job.h.w else NULL
+    cdef const real_t *w_w = <const real_t *>job.w.w + job.w.start[w0] if job.w.w else NULL
+    cdef int64_t rows = job.h.start[h + 1] - job.h.start[h], done_h, next_h
+    cdef int64_t cols = source_end(&job.w, w1) - job.w.lo[w0], done_w = 0, next_w, width
+    while True:
+        next_w = min(done_w + job.w_piece, cols)
+        width = (next_w - done_w) * job.lanes
+        done_h = 0
+        while True:
+            next_h = min(done_h + job.h_piece, rows)
+            sum_slabs(job, block, source + done_h * job.source.h + done_w * job.source.w,
+                      parts + job.scratch.packed, d, next_h - done_h, next_w - done_w)
+            sum_rows(row, <const char *>block, FLOAT32, width * <int64_t>sizeof(real_t),
+                     next_h - done_h, h_w + done_h if h_w else NULL, width, done_h > 0)
+            done_h = next_h
+            if done_h == rows:
+                break
+        if job.w_piece >= cols:
+            along_w(job, target, 0, row, 0, parts, 1, w0, w1)
+            return
+        sum_rows(sums, <const char *>row, FLOAT32, job.lanes * <int64_t>sizeof(real_t),
+                 next_w - done_w, w_w + done_w if w_w else NULL, job.lanes, done_w > 0)
+        done_w = next_w
+        if done_w == cols:
+            break
+    round_row(target, job.dtype, sums, job.lanes)
 
 
 cdef void deliver_rows(const job_t *job, char *result, const char *lines, int64_t line_bytes,
@@ -115,26 +160,31 @@ cdef void sum_tile(const job_t *job, const char *source, char *result, real_t *s
     cdef int64_t h_lo = job.h.lo[h0], w_lo = job.w.lo[w0]
     cdef int64_t cols = source_end(&job.w, w1) - w_lo
     cdef int64_t stride = cols * job.lanes * <int64_t>sizeof(real_t)
-    cdef int64_t line_bytes = (w1 - w0) * job.lanes * job.itemsize
-    cdef int64_t h = h0, count
+    cdef int64_t target_stride, count, h = h0
+    cdef char *target
     cdef const real_t *rows
 
     source += job.d.lo[d] * job.source.d + h_lo * job.source.h + w_lo * job.source.w
     if job.d.kind != SUM and job.source_row and job.itemsize == <int64_t>sizeof(real_t):
         block, stride = <const real_t *>source, job.source.h
-    else:
+    elif not job.h_piece:
         sum_slabs(job, <real_t *>block, source, parts + job.scratch.packed, d,
                   source_end(&job.h, h1) - h_lo, cols)
 
     result += h0 * job.result.h + w0 * job.result.w
     while h < h1:
         count = min(job.group, h1 - h)
-        rows = <const real_t *>(<const char *>block + (job.h.lo[h] - h_lo) * stride)
-        if job.result_row and not job.stream:
-            finish_rows(job, result, job.result.h, rows, stride, parts, h, count, w0, w1)
+        if job.stream or not job.result_row:
+            target, target_stride = lines, (w1 - w0) * job.lanes * job.itemsize
         else:
-            finish_rows(job, lines, line_bytes, rows, stride, parts, h, count, w0, w1)
-            deliver_rows(job, result, lines, line_bytes, count, w1 - w0)
+            target, target_stride = result, job.result.h
+        if job.h_piece:
+            sum_window(job, target, source, scratch, h, w0, w1, d)
+        else:
+            rows = <const real_t *>(<const char *>block + (job.h.lo[h] - h_lo) * stride)
+            along_h(job, target, target_stride, rows, stride, parts, h, count, w0, w1)
+        if target == lines:
+            deliver_rows(job, result, lines, target_stride, count, w1 - w0)
         result += count * job.result.h
         h += count
 
@@ -278,6 +328,7 @@ cdef class Job:
         job.w_form, job.group, job.stream = tiles.w_form, tiles.group, tiles.stream
         job.h_run, job.h_runs = tiles.h_run, tiles.h_runs
         job.w_run, job.w_runs = tiles.w_run, tiles.w_runs
+        job.h_piece, job.w_piece = tiles.h_piece, tiles.w_piece
         (job.scratch.block, job.scratch.rows, job.scratch.columns, job.scratch.sums,
          job.scratch.packed, job.scratch.lines, job.scratch.size) = tiles.scratch
         cdef uint32_t width = 32 if job.units < 1 << 32 else 64

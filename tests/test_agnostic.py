@@ -133,13 +133,15 @@ def test_threads(case, many_threads):
         assert digest(plan(case.source())) == wanted, threads
 
 
-def test_threads_of_the_process():
+def test_threads_of_the_process(monkeypatch):
+    monkeypatch.setattr(schedule, "THREAD_BYTES", 1)
     case = Case("trilinear_backward", np.float32, "widths")
     before = up.get_num_threads()
     found = set()
     try:
         for threads in (1, 2, 3):
             up.set_num_threads(threads)
+            assert case.plan().schedule.threads == up.get_num_threads() <= threads
             found.add(digest(case.result()))
     finally:
         up.set_num_threads(before)
@@ -275,8 +277,9 @@ def test_batch_and_channels_split(case):
 
 
 @each_case
-def test_repetition(case):
-    assert len({digest(case.result()) for _ in range(5)}) == 1
+def test_repetition(case, many_threads):
+    plan, source = case.plan(num_threads=3), case.source()
+    assert len({digest(plan(source)) for _ in range(20)}) == 1
 
 
 class Mode:
@@ -316,6 +319,37 @@ def test_floating_point_mode_of_the_caller(case, bits, many_threads):
         mode.set(before)
     assert after == before | bits
     assert digest(result) == wanted
+
+
+@x86
+@pytest.mark.parametrize("bits", [FTZ_DAZ, UPWARD, FTZ_DAZ | TO_ZERO], ids=hex)
+def test_floating_point_mode_does_not_reach_the_bands(bits):
+    """Windows, weights and sizes from scales do not depend on how the caller rounds."""
+    questions = [
+        (op + way, i, o, scale, corners and op == "trilinear", rule, dtype)
+        for op, way in itertools.product(OPS, ("_backward", ""))
+        for i, o, scale in ((7, 33, None), (49, 13, None), (10, 17, 1.7), (30, 13, 0.43))
+        for corners, rule, dtype in itertools.product(
+            (False, True), ("aclnn", "torch"), ("float32", "float64")
+        )
+    ]
+    source, mode = np.ones((1, 1, 10, 10, 10), np.float32), Mode()
+
+    def answers() -> list[bytes]:
+        found = [up.bands(*question) for question in questions]
+        arrays = [a for band in found for a in (band.lo, band.hi, band.w) if a is not None]
+        plan = up.Plan("nearest", source.shape, "float32", scales=(1.7, 0.3, 2.3))
+        return [np.array(plan.out_shape).tobytes(), *(a.tobytes() for a in arrays)]
+
+    wanted, before = answers(), mode.get()
+    try:
+        mode.set(before | bits)
+        found = answers()
+        after = mode.get()
+    finally:
+        mode.set(before)
+    assert after == before | bits
+    assert found == wanted
 
 
 @x86

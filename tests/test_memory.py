@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import upsample3d as up
+from upsample3d import schedule
 
 DTYPES = (np.float32, np.float16, ml_dtypes.bfloat16, np.float64)
 OPS = ("trilinear_backward", "nearest_exact_backward", "trilinear", "nearest")
@@ -74,6 +75,20 @@ def test_workspace_is_enough_wherever_it_begins(op, dtype, lay):
 
 
 @each
+def test_workspace_is_enough_for_every_thread(op, dtype, lay, monkeypatch):
+    """Threads do not share scratch, nor does the last one write past the workspace."""
+    monkeypatch.setattr(schedule, "THREAD_BYTES", 1)
+    monkeypatch.setattr(schedule, "allowed_threads", lambda: 5)
+    plan, source, out = prepared(op, dtype, lay)
+    assert plan.schedule.threads == 5
+    for offset in (64, 65, 127):
+        memory = np.full(plan.workspace_size + 192, 0xA5, np.uint8)
+        plan(source, out, memory[offset : offset + plan.workspace_size])
+        assert (memory[:offset] == 0xA5).all()
+        assert (memory[offset + plan.workspace_size :] == 0xA5).all()
+
+
+@each
 def test_only_the_view_of_out_is_written(op, dtype, lay):
     plan, source, out = prepared(op, dtype, lay)
     wanted = plan(source, out).tobytes()
@@ -88,6 +103,33 @@ def test_only_the_view_of_out_is_written(op, dtype, lay):
     assert source.tobytes() == before
     view[...] = 7
     assert (memory == 7).all()
+
+
+@pytest.mark.parametrize("data_format", ["NCDHW", "NDHWC"])
+@pytest.mark.parametrize("op", OPS)
+def test_order_of_a_new_result(op, data_format):
+    """A result is channels-last in memory where its source is, else N, C, D, H, W, either way
+    contiguous; a broadcast W or a single channel makes no channels-last source."""
+    size = {"input_size": (2, 4, *SMALL[2:])} if op.endswith("_backward") else {}
+    size = size or {"output_size": LARGE[2:]}
+    shape = (2, 4, *(LARGE if op.endswith("_backward") else SMALL)[2:])
+    plain = np.ones(shape, np.float32)
+    pixel = LAYOUTS["channels last"](plain)
+    sources = {
+        "plain": (plain, False),
+        "channels last": (pixel, True),
+        "spaced pixels": (LAYOUTS["channels last"](plain.repeat(2, axis=1))[:, :4], True),
+        "broadcast W": (np.broadcast_to(pixel[..., :1], shape), False),
+        "spaced channels": (LAYOUTS["channels last"](plain.repeat(2, axis=1))[:, ::2], False),
+        "turned W": (pixel[..., ::-1], False),
+    }
+    axes = (0, 2, 3, 4, 1) if data_format == "NDHWC" else range(5)
+    back = (0, 4, 1, 2, 3) if data_format == "NDHWC" else range(5)
+    for name, (source, last) in sources.items():
+        result = getattr(up, op)(source.transpose(axes), data_format=data_format, **size)
+        result = result.transpose(back)
+        memory = result.transpose(0, 2, 3, 4, 1) if last else result
+        assert memory.flags.c_contiguous, name
 
 
 @pytest.mark.parametrize("op", OPS)
@@ -122,6 +164,21 @@ def test_scratch_stays_small_however_long_the_rows(w):
         "trilinear_backward", (1, 1, 4, 8, w), "float32", input_size=(1, 1, 2, 4, w // 2)
     )
     assert plan.workspace_size <= plan.schedule.threads * 2**20
+
+
+@pytest.mark.parametrize(
+    ("shape", "size"),
+    [
+        ((1, 1, 1, 1, 4_000_000), (1, 1, 1, 1, 1)),
+        ((1, 1, 1, 2000, 2000), (1, 1, 1, 1, 1)),
+        ((1, 1, 4, 8, 1_000_000), (1, 1, 2, 4, 1)),
+    ],
+)
+@pytest.mark.parametrize("op", ["nearest_backward", "trilinear_backward"])
+def test_scratch_is_no_second_copy_of_the_source(op, shape, size):
+    """However long a window is, it is summed by parts, not widened as a whole."""
+    plan = up.Plan(op, shape, "float16", input_size=size, num_threads=1)
+    assert plan.workspace_size < np.prod(shape) * plan.dtype.itemsize / 2
 
 
 def test_scratch_does_not_grow_with_the_volume():

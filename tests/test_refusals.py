@@ -275,6 +275,16 @@ def test_unknown_op(op):
         up.Plan(op, SHAPE, "float32", input_size=SIZE)
 
 
+def test_plan_cannot_be_taken_apart():
+    """Neither its attributes nor the arrays that its kernel reads can be changed."""
+    plan = up.Plan("trilinear_backward", SHAPE, "float32", input_size=SIZE)
+    with pytest.raises(AttributeError, match="immutable"):
+        del plan.shape
+    for band in plan.bands:
+        for array in (band.lo, band.hi, band.start, band.w):
+            assert not array.flags.writeable
+
+
 @pytest.mark.parametrize(("n", "c"), [(0, 3), (2, 0), (0, 0)])
 @pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])
 def test_empty_is_fine(n, c, dtype):
@@ -345,3 +355,8 @@ def test_asking_wrongly_first_and_rightly_then():
             up.nearest_backward(ONES, SIZE, schedule=wrong)
     with pytest.raises(up.ParameterTypeError, match="input_size"):
         up.nearest_backward(ONES, tuple(float(n) for n in SIZE))
+
+
+def test_a_copy_is_refused_where_windows_differ_though_sizes_do_not():
+    with pytest.raises(up.ParameterError, match="schedule is 0"):
+        up.nearest(ONES, SHAPE[2:], 2.0, schedule=0)

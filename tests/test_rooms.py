@@ -43,7 +43,7 @@ THIRD_PARTY = {"numpy", "ml_dtypes", "tqdm"}
 
 OPS = "nearest trilinear exact align_corners aclnn torch"
 MAY_NOT_SAY = {
-    "pyx/gather.pyx": OPS + " raise malloc calloc free empty BFLOAT16 FLOAT16 nogil_off cores",
+    "pyx/gather.pyx": OPS + " raise malloc calloc free new empty BFLOAT16 FLOAT16 nogil_off cores",
     "pyx/cpu.pyx": OPS + " malloc gather stride",
     "include/upsample3d/job.h": OPS + " malloc static inline",
     "include/upsample3d/magic.h": OPS + " malloc job_t",
@@ -97,8 +97,13 @@ def names(path: Path) -> set[str]:
     if path.suffix == ".py":
         tokens = tokenize.generate_tokens(io.StringIO(text).readline)
         return {token.string for token in tokens if token.type == tokenize.NAME}
-    text = re.sub(r'""".*?"""|/\*.*?\*/', " ", text, flags=re.DOTALL)
-    text = re.sub(r'//.*|#\s.*|"[^"\n]*"', " ", text)
+    if path.suffix == ".h":
+        text = re.sub(r"//.*", " ", text)
+    else:  # C between quotes after `extern from *:` stays: it is code
+        block = re.compile(r'(from \*:\s*""".*?""")|""".*?"""', flags=re.DOTALL)
+        text = block.sub(lambda found: found[1] or " ", text)
+        text = re.sub(r"#\s.*", " ", text)
+    text = re.sub(r'/\*.*?\*/|"[^"\n]+"', " ", text, flags=re.DOTALL)
     return set(re.findall(r"[A-Za-z_]\w*", text))
 
 

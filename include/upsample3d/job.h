@@ -59,10 +59,11 @@ typedef struct {
     int64_t stream;                 /* whether results go past the cache */
     int64_t h_run, w_run;           /* results of a tile along h and w */
     int64_t h_runs, w_runs;
-    int64_t inner;  /* planes that one unit walks: N*C, N, 1 for SCH_ID 1, 2, 3 */
-    int64_t groups; /* planes / inner: unit's group g walks planes g, g + groups, ... */
-    int64_t units;  /* groups * h_runs * w_runs * d.results */
-    int64_t slab;   /* units between two looks at pending signals */
+    int64_t h_piece, w_piece; /* sources summed at a time where one result's window is long; else 0 */
+    int64_t inner;            /* planes that one unit walks: N*C, N, 1 for SCH_ID 1, 2, 3 */
+    int64_t groups;           /* planes / inner: unit's group g walks planes g, g + groups, ... */
+    int64_t units;            /* groups * h_runs * w_runs * d.results */
+    int64_t slab;             /* units between two looks at pending signals */
     magic_t by_d, by_w_runs, by_h_runs, by_channels;
     scratch_t scratch;
 } job_t;

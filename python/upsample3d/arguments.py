@@ -41,6 +41,14 @@ def integers(name: str, given: Any, count: int, wanted: str = "") -> tuple[int, 
     return numbers
 
 
+def strides(name: str, given: Any) -> tuple[int, ...]:
+    """`given` as five byte strides."""
+    numbers = integers(name, given, 5)
+    if any(abs(number) >= 2**63 for number in numbers):
+        raise ParameterError(f"{name} is {numbers}, wanted integers of 64 bits")
+    return numbers
+
+
 def integer(name: str, given: Any, least: int, most: int = MOST) -> int:
     """`given` as an int from `least` to `most`."""
     try:
@@ -113,12 +121,12 @@ def scale_of(name: str, given: Any) -> float | None:
         single = np.float32(scale)
         inverse = np.float32(1 / scale)
     if not (0 < single < math.inf and 0 < inverse < math.inf):
-        raise ParameterError(f"{name} is {scale!r}, wanted it and its reciprocal finite in float32")
+        raise ParameterError(f"{name} is {given!r}, wanted it and its reciprocal finite in float32")
     return scale
 
 
 def _dtype_text(dtype: Any) -> str:
     try:
         return repr(np.dtype(dtype).str)
-    except TypeError:
+    except (TypeError, ValueError, SyntaxError):
         return repr(dtype)

@@ -40,6 +40,11 @@ class Band:
     w: Weights | None
     sources: int
 
+    def __post_init__(self) -> None:
+        for array in (self.lo, self.hi, self.start, self.w):
+            if array is not None:
+                array.flags.writeable = False  # a kernel reads them without asking again
+
     @property
     def kind(self) -> int:
         """SUM, PICK or SAME."""

@@ -56,7 +56,7 @@ def check_workspace(given: Any, size: int, source: Array, out: Array) -> Array:
         array: Array = np.frombuffer(given, np.uint8)
     except (TypeError, ValueError, BufferError, AttributeError):
         raise ParameterTypeError(
-            f"workspace is {given!r}, wanted a writable contiguous buffer"
+            f"workspace is a {type(given).__name__}, wanted a writable contiguous buffer"
         ) from None
     if not array.flags.writeable:
         raise ParameterError("workspace is read-only, wanted a writable buffer")

@@ -38,5 +38,5 @@ def find(dtype: object) -> Dtype | None:
         if dtype in _FOUND:
             return _FOUND[dtype]
         return _FOUND.get(np.dtype(dtype))  # type: ignore[call-overload]
-    except TypeError:
+    except (TypeError, ValueError, SyntaxError):  # all of them are NumPy's for what is no dtype
         return None

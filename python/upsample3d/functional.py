@@ -209,8 +209,8 @@ def _run(
         input_size = arguments.integers("input_size", input_size, 5)
     if output_size is not None:
         output_size = arguments.integers("output_size", output_size, 3)
-    if scales.__class__ is list or scales.__class__ is np.ndarray:
-        scales = tuple(scales)
+    if scales is not None:
+        scales = arguments.scales_of(scales)
     key = (
         op, source.shape, source.dtype, source.strides, None if out is None else out.strides,
         input_size, output_size, scales, align_corners, data_format, rule, sch_id, num_threads,

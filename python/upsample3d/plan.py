@@ -149,6 +149,9 @@ class Plan:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Plan is immutable: {name} cannot be set")
 
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Plan is immutable: {name} cannot be deleted")
+
     def __repr__(self) -> str:
         asked = self.problem
         return (

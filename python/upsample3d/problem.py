@@ -93,12 +93,15 @@ def state(
     else:
         result_shape = _output_shape(source_shape, input_size, output_size, factors)
     itemsize = element.numpy.itemsize
-    for sizes in (source_shape, result_shape):
+    result = "input_size" if op.endswith("_backward") else "output_size"
+    for name, sizes in ((f"{source}.shape", source_shape), (result, result_shape)):
         if math.prod(max(size, 1) for size in sizes) * itemsize > 2**63 - 1:
-            raise ParameterError(f"N, C, D, H, W = {sizes} is given, wanted fewer than 2^63 bytes")
+            raise ParameterError(
+                f"{name} makes N, C, D, H, W = {sizes}, wanted fewer than 2^63 bytes"
+            )
     if strides is None:
         strides = layout.contiguous(shape, itemsize)
-    source_strides = layout.reorder(integers("strides", strides, 5), fmt)
+    source_strides = layout.reorder(arguments.strides("strides", strides), fmt)
     allocation, result_strides = _result_memory(
         result_shape, out_strides, fmt, itemsize,
         layout.channels_last(source_shape, source_strides, itemsize),
@@ -145,7 +148,9 @@ def checked_schedule(given: int | None, fastest: int) -> int:
 def checked_allocation(allocation: Allocation | None) -> Allocation:
     """How to allocate a result, refused where the plan was made for the strides of a given one."""
     if allocation is None:
-        raise ParameterTypeError("out is None, wanted an array of the plan's out_strides")
+        raise ParameterTypeError(
+            "out is None, wanted an array of the plan's out_strides", Status.NULL_POINTER
+        )
     return allocation
 
 
@@ -197,7 +202,7 @@ def _result_memory(
         allocation = layout.allocation(shape, channels_last, fmt)
         made = layout.contiguous(allocation[0], itemsize)
         return allocation, layout.reorder(layout.pick(made, allocation[1]), fmt)
-    strides = layout.reorder(integers("out_strides", out_strides, 5), fmt)
+    strides = layout.reorder(arguments.strides("out_strides", out_strides), fmt)
     if layout.overlaps_itself(shape, strides, itemsize):
         raise ParameterError(
             f"out has strides {out_strides}, which for N, C, D, H, W = {shape} "

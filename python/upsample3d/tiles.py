@@ -73,8 +73,10 @@ class Memory(Protocol):
 class Tiles:
     """h_runs x w_runs tiles per plane and d, of h_run x w_run results each.
 
-    group: result rows that are finished together. stream: whether results go past the cache.
-    source_bytes: what a tile reads at most. scratch: offsets of its parts, and its size (job.h).
+    h_piece, w_piece: how many sources of a result's window are summed at a time where the window is
+    too long for the scratch, else 0. group: result rows that are finished together. stream: whether
+    results go past the cache. source_bytes: what a tile reads at most. scratch: offsets of its
+    parts, and its size (job.h).
     """
 
     w_form: int
@@ -84,6 +86,8 @@ class Tiles:
     h_runs: int
     w_run: int
     w_runs: int
+    h_piece: int
+    w_piece: int
     source_bytes: int
     scratch: tuple[int, ...]
 
@@ -112,12 +116,18 @@ def tile(
         group = max(1, STREAM_RUN // line)
 
     row_bytes = max(1, int((d.hi - d.lo).max())) * width * itemsize
-    h_run = _run(h, TILE_BYTES // max(1, row_bytes), group, pieces)
+    w_piece = min(width // lanes, max(1, GROUP_BYTES // (group * lanes * realsize)))
+    fits = w_piece == width // lanes
+    h_run = _run(h, TILE_BYTES // max(1, row_bytes) if fits else 0, group, pieces)
     rows, group = _span(h, h_run), min(group, h_run)
+    h_piece = min(rows, max(1, GROUP_BYTES // max(1, w_piece * lanes * realsize)))
+    whole = copy or h_run > 1 or (fits and h_piece == rows)
+    if not whole:
+        rows, width = h_piece, w_piece * lanes
 
     turned = w_form == W_COLUMNS
-    in_place = d.kind != SUM and memory.source_row and itemsize == realsize
-    as_they_are = h.kind == SAME or (h.kind == PICK and group == 1)
+    in_place = whole and d.kind != SUM and memory.source_row and itemsize == realsize
+    as_they_are = whole and (h.kind == SAME or (h.kind == PICK and group == 1))
     parts = (
         0 if in_place else rows * width * realsize,
         0 if as_they_are else group * width * realsize,
@@ -134,7 +144,9 @@ def tile(
         h_runs=-(-len(h.lo) // h_run),
         w_run=w_run,
         w_runs=-(-len(w.lo) // w_run),
-        source_bytes=rows * row_bytes,
+        h_piece=0 if whole else h_piece,
+        w_piece=0 if whole else w_piece,
+        source_bytes=_span(h, h_run) * row_bytes,
         scratch=_offsets((0,) * 6 if copy else parts),
     )
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import Self, disjoint_base
+from typing_extensions import disjoint_base
 
 from ..bands import Band
 from ..layout import Layout
