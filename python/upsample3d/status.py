@@ -13,6 +13,11 @@ class Status(IntEnum):
     NULL_POINTER = 161001
     INVALID_PARAMETER = 161002
     RUNTIME_ERROR = 361001
+    INFERSHAPE_ERROR = 561001
+    TILING_ERROR = 561002
+    KERNEL_NOT_FOUND = 561003
+    EXECUTOR_NOT_CREATED = 561101
+    INTERNAL_NULL_POINTER = 561103
 
 
 class ParameterError(ValueError):
@@ -22,7 +27,7 @@ class ParameterError(ValueError):
 
 
 class ParameterTypeError(TypeError):
-    """An argument of a type that cannot be; status tells a missing one (None) from a wrong one."""
+    """An argument of a type that cannot be; NULL_POINTER where an array or size is None."""
 
     def __init__(self, message: str, status: Status = Status.INVALID_PARAMETER) -> None:
         super().__init__(message)
