@@ -108,7 +108,8 @@ def tile(
         w_form, group = W_LANES, 1
     else:
         w_form, group = W_COLUMNS, COLUMN_BYTES // realsize
-    w_run = _run(w, GROUP_BYTES // (group * lanes * realsize), VECTOR)
+    most = max(1, GROUP_BYTES // (group * lanes * realsize))
+    w_run = _run(w, most, VECTOR)
     width, line = _span(w, w_run) * lanes, w_run * lanes * itemsize
     result_bytes = memory.planes * lanes * len(d.lo) * len(h.lo) * len(w.lo) * itemsize
     stream = not copy and memory.result_row and line >= LINE_BYTES and result_bytes >= STREAM_BYTES
@@ -116,7 +117,7 @@ def tile(
         group = max(1, STREAM_RUN // line)
 
     row_bytes = max(1, int((d.hi - d.lo).max())) * width * itemsize
-    w_piece = min(width // lanes, max(1, GROUP_BYTES // (group * lanes * realsize)))
+    w_piece = min(width // lanes, most)  # less than the width only where w_run is 1
     fits = w_piece == width // lanes
     h_run = _run(h, TILE_BYTES // max(1, row_bytes) if fits else 0, group, pieces)
     rows, group = _span(h, h_run), min(group, h_run)
