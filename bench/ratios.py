@@ -62,7 +62,7 @@ def torchs(case: Case, source: np.ndarray) -> Callable[[], object]:
     memory = torch.channels_last_3d if case.data_format == "NDHWC" else torch.contiguous_format
     tensor = torch.from_numpy(source.astype(np.float32)).to(dtype)
     tensor = tensor.contiguous(memory_format=memory)
-    result = torch.empty(case.input_size, dtype=dtype)
+    result = torch.empty(case.input_size, dtype=dtype).contiguous(memory_format=memory)
     arguments = [tensor, list(case.output_size), list(case.input_size), *extra, None, None, None]
     return lambda: op.grad_input(*arguments, grad_input=result)
 

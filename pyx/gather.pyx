@@ -331,7 +331,7 @@ cdef class Job:
         job.h_piece, job.w_piece = tiles.h_piece, tiles.w_piece
         (job.scratch.block, job.scratch.rows, job.scratch.columns, job.scratch.sums,
          job.scratch.packed, job.scratch.lines, job.scratch.size) = tiles.scratch
-        cdef uint32_t width = 32 if job.units < 1 << 32 else 64
+        cdef uint32_t width = 32 if max(job.units, job.planes) < 1 << 32 else 64
         job.by_d = magic_of(job.d.results, width)
         job.by_w_runs = magic_of(job.w_runs, width)
         job.by_h_runs = magic_of(job.h_runs, width)

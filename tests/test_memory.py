@@ -190,3 +190,15 @@ def test_scratch_does_not_grow_with_the_volume():
         for n, d in ((1, 8), (4, 8), (2, 70))
     ]  # fmt: skip
     assert len(set(sizes)) == 1
+
+
+@pytest.mark.parametrize("w", [20_000, 300_000])
+def test_empty_window_beside_a_long_one(w):
+    """Along H the only window is empty, along W it is too long for the scratch: 0, no overrun."""
+    ones = np.ones((1, 1, 1, 1, w), np.float32)
+    size = (1, 1, 1, 1, 1)
+    plan = up.Plan("nearest_exact_backward", ones.shape, "float32", input_size=size,
+                   scales=(None, 0.3, None))  # fmt: skip
+    workspace = np.full(plan.workspace_size + 4096, 0xA5, np.uint8)
+    assert plan(ones, None, workspace[: plan.workspace_size]).item() == 0
+    assert (workspace[plan.workspace_size :] == 0xA5).all()

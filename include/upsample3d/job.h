@@ -52,7 +52,7 @@ typedef struct {
     int64_t planes, channels; /* plane p is (n, c) = (p / channels, p % channels) */
     int64_t lanes;            /* elements that go together along w: C in channels-last memory, else 1 */
     strides_t source, result;
-    int64_t source_row, result_row; /* whether a row's elements are contiguous (and aligned) */
+    int64_t source_row, result_row; /* whether a row's elements are contiguous */
     int64_t source_slab;            /* whether a slab's rows are, too */
     int64_t w_form;                 /* W_NONE, W_LANES or W_COLUMNS */
     int64_t group;                  /* result rows that are finished together */

@@ -217,7 +217,7 @@ def _run(
         schedule.allowed_threads(),
     )  # fmt: skip
     try:
-        plan = cached(*key)
-    except TypeError:  # perhaps something that cannot be hashed: the plain way names it
-        plan = cached.__wrapped__(*key)
-    return plan(source, out)
+        hash(key)
+    except TypeError:  # no argument of ours cannot be hashed: the plain way names it
+        return cached.__wrapped__(*key)(source, out)
+    return cached(*key)(source, out)

@@ -84,7 +84,7 @@ def cut(
         units, unit_bytes = -(-copy_bytes // COPY_UNIT), COPY_UNIT
     else:
         units = groups * len(d.lo) * tiles.h_runs * tiles.w_runs
-        unit_bytes = max(1, inner * tiles.source_bytes)
+        unit_bytes = max(1, inner * tiles.tile_bytes)
     return Schedule(
         sch_id=sch_id,
         inner=inner,
@@ -127,6 +127,6 @@ def set_threads(n: int) -> None:
 
 
 def allowed_threads() -> int:
-    """How many threads a call may use now: the setting or OpenMP's limit; 1 in a forked child."""
+    """How many threads a call may use now: the setting or OpenMP's limit, the less; forked, 1."""
     most: int = cpu.max_threads()
     return most if _threads is None else min(most, _threads)

@@ -75,8 +75,8 @@ class Tiles:
 
     h_piece, w_piece: how many sources of a result's window are summed at a time where the window is
     too long for the scratch, else 0. group: result rows that are finished together. stream: whether
-    results go past the cache. source_bytes: what a tile reads at most. scratch: offsets of its
-    parts, and its size (job.h).
+    results go past the cache. tile_bytes: what a tile reads and writes at most. scratch:
+    offsets of its parts, and its size (job.h).
     """
 
     w_form: int
@@ -88,7 +88,7 @@ class Tiles:
     w_runs: int
     h_piece: int
     w_piece: int
-    source_bytes: int
+    tile_bytes: int
     scratch: tuple[int, ...]
 
 
@@ -117,12 +117,12 @@ def tile(
         group = max(1, STREAM_RUN // line)
 
     row_bytes = max(1, int((d.hi - d.lo).max())) * width * itemsize
-    w_piece = min(width // lanes, most)  # less than the width only where w_run is 1
-    fits = w_piece == width // lanes
-    h_run = _run(h, TILE_BYTES // max(1, row_bytes) if fits else 0, group, pieces)
+    fits = width // lanes <= most  # false only where w_run is 1
+    w_piece = max(1, min(width // lanes, most))
+    h_run = _run(h, TILE_BYTES // max(1, row_bytes), group, pieces) if fits else 1
     rows, group = _span(h, h_run), min(group, h_run)
-    h_piece = min(rows, max(1, GROUP_BYTES // max(1, w_piece * lanes * realsize)))
-    whole = copy or h_run > 1 or (fits and h_piece == rows)
+    h_piece = max(1, min(rows, GROUP_BYTES // (w_piece * lanes * realsize)))
+    whole = copy or (fits and (h_run > 1 or rows <= h_piece))
     if not whole:
         rows, width = h_piece, w_piece * lanes
 
@@ -147,7 +147,7 @@ def tile(
         w_runs=-(-len(w.lo) // w_run),
         h_piece=0 if whole else h_piece,
         w_piece=0 if whole else w_piece,
-        source_bytes=_span(h, h_run) * row_bytes,
+        tile_bytes=_span(h, h_run) * row_bytes + h_run * line,
         scratch=_offsets((0,) * 6 if copy else parts),
     )
 
