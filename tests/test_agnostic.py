@@ -163,7 +163,8 @@ def test_tiles(case, monkeypatch):
         monkeypatch.setattr(tiles, "GROUP_BYTES", group_bytes)
         plan = case.plan()
         assert digest(plan(case.source())) == wanted, (tile_bytes, group_bytes)
-    assert plan.schedule.tiles.h_run == plan.schedule.tiles.w_run == 1
+    # One source at a time: where several results share it they share a tile, else each has its own.
+    assert min(plan.schedule.tiles.h_runs, plan.schedule.tiles.w_runs) > 1
 
 
 @each_case

@@ -206,6 +206,7 @@ WORKSPACE = {
     "read-only": (bytes, ValueError, ["workspace", "read-only"]),
     "strided": (lambda n: np.zeros(2 * n, np.uint8)[::2], TypeError, ["workspace", "contiguous"]),
     "a number": (lambda n: n, TypeError, ["workspace", "buffer"]),
+    "objects": (lambda n: np.array([object()] * n, object), TypeError, ["workspace", "buffer"]),
     "text": (lambda n: "x" * n, TypeError, ["workspace", "buffer"]),
 }
 
@@ -292,6 +293,8 @@ def test_empty_is_fine(n, c, dtype):
     result = up.nearest_exact_backward(grad_output, (n, c, 4, 5, 6))
     assert result.shape == (n, c, 4, 5, 6)
     assert result.dtype == dtype
+    out = np.ones((n, c, 4, 5, 6), dtype)
+    assert up.nearest_exact_backward(grad_output, out.shape, out=out) is out
     turned = up.trilinear(grad_output.transpose(0, 2, 3, 4, 1), (3, 4, 5), data_format="NDHWC")
     assert turned.shape == (n, 3, 4, 5, c)
 
@@ -322,6 +325,7 @@ BANDS = {
     "scale": (dict(scale=1e-50), ValueError, ["scale", "1e-50"]),
     "rule": (dict(rule="x"), ValueError, ["rule", "'x'"]),
     "dtype": (dict(dtype="int8"), TypeError, ["dtype", "|i1"]),
+    "no dtype": (dict(dtype=None), TypeError, ["dtype"]),
 }
 
 

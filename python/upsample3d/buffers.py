@@ -53,6 +53,10 @@ def check_out(
 def check_workspace(given: Any, size: int, source: Array, out: Array) -> Array:
     """`given` as bytes: writable, contiguous, large enough, apart from source and out."""
     try:
+        if (isinstance(given, np.ndarray) and given.dtype.hasobject) or (
+            isinstance(given, memoryview) and "O" in given.format
+        ):
+            raise TypeError("the kernel would overwrite references to objects")
         array: Array = np.frombuffer(given, np.uint8)
     except (TypeError, ValueError, BufferError, AttributeError):
         raise ParameterTypeError(

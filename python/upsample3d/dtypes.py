@@ -34,6 +34,8 @@ _FOUND: dict[object, Dtype] = {key: d for d in DTYPES for key in (d.numpy, d.nam
 
 def find(dtype: object) -> Dtype | None:
     """The Dtype of a NumPy dtype, type or name; None where there is none (also for >f4 and V2)."""
+    if dtype is None:  # float64 to NumPy, missing to us
+        return None
     try:
         if dtype in _FOUND:
             return _FOUND[dtype]

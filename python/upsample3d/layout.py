@@ -79,6 +79,8 @@ def allocation(shape: Five, last: bool, data_format: str) -> tuple[Five, Five]:
 
 def overlaps_itself(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> bool:
     """Whether indices may share bytes: each stride must pass the span of the smaller ones."""
+    if 0 in shape:
+        return False
     reach = itemsize
     for stride, size in sorted((abs(t), s) for t, s in zip(strides, shape, strict=True) if s > 1):
         if stride < reach:

@@ -94,13 +94,14 @@ class Plan:
             asked.result_shape, asked.result_strides,
         )  # fmt: skip
         sch_id = problem.checked_schedule(asked.schedule, schedule.choose(d, h, w))
+        allowed = schedule.allowed_threads()
         cut = schedule.cut(
             (d, h, w),
             lies,
             sch_id=sch_id,
             n=asked.source_shape[0],
             realsize=asked.dtype.real.itemsize,
-            max_threads=asked.num_threads or schedule.allowed_threads(),
+            max_threads=min(asked.num_threads or allowed, allowed),
         )
         self._set("bands", (d, h, w))
         self._set("layout", lies)
