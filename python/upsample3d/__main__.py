@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: `python -m upsample3d demo` and `info`."""
+"""The command line: `python -m upsample3d demo`, `check` and `info`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import upsample3d as up
+
+from . import check
 
 MISTAKE = 2
 INTERRUPTED = 130
@@ -75,6 +77,19 @@ def parser() -> Parser:
         help="steps of gradient descent (default: %(default)s)",
     )  # fmt: skip
     demo.set_defaults(run=run_demo)
+
+    check.options(
+        commands.add_parser(
+            "check",
+            help="say whether a call of an operator would be legal on an NPU",
+            description="Prints whether the chip supports the operator, what its first phase "
+            "would answer, which documented limits the call breaks, and how the kernel would share "
+            "it among the cores. The exit status is 0 only where the call is legal on that chip. "
+            "Needs no NPU, and no memory for the tensors.",
+            epilog="example: upsample3d check --op trilinear_backward --soc ascend910b "
+            "--grad-output-shape 1,8,64,64,64 --input-size 1,8,32,32,32",
+        )
+    )
 
     info = commands.add_parser("info", help="print how this copy was built and what it uses here")
     info.set_defaults(run=run_info)

@@ -121,10 +121,10 @@ def _picks(index: NDArray[Any], sources: int) -> Band:
 
 def _nearest_windows(i: int, o: int, scale: float | None, shift: float) -> Band:
     """aclnn: [B(k), B(k+1)), B(k) = min(ceil(float32(k) * s - shift), o), two float32 roundings."""
-    s = np.float32(scale) if scale is not None else np.float32(o) / np.float32(i)
-    if i == o and s == 1:
-        return _same(i)
     with np.errstate(all="ignore"):
+        s = np.float32(scale) if scale is not None else np.float32(o) / np.float32(i)
+        if i == o and s == 1:
+            return _same(i)
         bound = np.ceil(np.arange(i + 1).astype(np.float32) * s - np.float32(shift))
     # Clamped before conversion, in float64 where o is exact; 0 * inf = NaN falls on 0.
     clamped = np.fmax(np.fmin(bound.astype(np.float64), o), 0)

@@ -46,7 +46,7 @@ def check_out(
         raise ParameterError("out is read-only, wanted a writable array")
     if not array.flags.aligned:
         raise ParameterError(f"out is misaligned, wanted a multiple of {dtype.alignment} bytes")
-    if _share(array, source):
+    if share_memory(array, source):
         raise ParameterError("out overlaps the source in memory, wanted memory of its own")
 
 
@@ -66,12 +66,12 @@ def check_workspace(given: Any, size: int, source: Array, out: Array) -> Array:
         raise ParameterError("workspace is read-only, wanted a writable buffer")
     if array.nbytes < size:
         raise ParameterError(f"workspace has {array.nbytes} bytes, wanted at least {size}")
-    if _share(array, source) or _share(array, out):
+    if share_memory(array, source) or share_memory(array, out):
         raise ParameterError("workspace overlaps the source or out, wanted memory of its own")
     return array
 
 
-def _share(a: Array, b: Array) -> bool:
+def share_memory(a: Array, b: Array) -> bool:
     """Whether two arrays have a byte in common; yes where that is too hard to say."""
     if not np.may_share_memory(a, b):
         return False

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a caller of the operators holds: types, formats, tensors and int arrays, by CANN's names.
+
+Source: aclDataType, aclFormat, aclCreateTensor and their companions of CANN's headers. A creator
+returns None where it refuses, a destroyer a status; aclGetRecentErrMsg() says why.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import Any, final
+
+import ml_dtypes
+import numpy as np
+
+from . import buffers, layout
+from .buffers import Array
+from .foreign import aclnnStatus, int64, integers, kind, member, not_null, reading, refuse
+from .status import ParameterError, ParameterTypeError
+
+Sizes = tuple[int, ...]
+
+
+class aclDataType(IntEnum):
+    """Element types."""
+
+    ACL_FLOAT = 0
+    ACL_FLOAT16 = 1
+    ACL_INT8 = 2
+    ACL_INT32 = 3
+    ACL_UINT8 = 4
+    ACL_INT16 = 6
+    ACL_INT64 = 9
+    ACL_DOUBLE = 11
+    ACL_BOOL = 12
+    ACL_STRING = 13
+    ACL_COMPLEX64 = 16
+    ACL_COMPLEX128 = 17
+    ACL_BF16 = 27
+
+
+class aclFormat(IntEnum):
+    """What the axes of a tensor are."""
+
+    ACL_FORMAT_UNDEFINED = -1
+    ACL_FORMAT_NCHW = 0
+    ACL_FORMAT_NHWC = 1
+    ACL_FORMAT_ND = 2
+    ACL_FORMAT_NDHWC = 27
+    ACL_FORMAT_NCDHW = 30
+
+
+ACL_FLOAT, ACL_FLOAT16 = aclDataType.ACL_FLOAT, aclDataType.ACL_FLOAT16
+ACL_DOUBLE, ACL_BF16 = aclDataType.ACL_DOUBLE, aclDataType.ACL_BF16
+ACL_FORMAT_ND = aclFormat.ACL_FORMAT_ND
+ACL_FORMAT_NDHWC, ACL_FORMAT_NCDHW = aclFormat.ACL_FORMAT_NDHWC, aclFormat.ACL_FORMAT_NCDHW
+
+_NUMPY: dict[aclDataType, np.dtype[Any]] = {
+    aclDataType.ACL_FLOAT: np.dtype(np.float32),
+    aclDataType.ACL_FLOAT16: np.dtype(np.float16),
+    aclDataType.ACL_INT8: np.dtype(np.int8),
+    aclDataType.ACL_INT32: np.dtype(np.int32),
+    aclDataType.ACL_UINT8: np.dtype(np.uint8),
+    aclDataType.ACL_INT16: np.dtype(np.int16),
+    aclDataType.ACL_INT64: np.dtype(np.int64),
+    aclDataType.ACL_DOUBLE: np.dtype(np.float64),
+    aclDataType.ACL_BOOL: np.dtype(np.bool_),
+    aclDataType.ACL_STRING: np.dtype("S1"),
+    aclDataType.ACL_COMPLEX64: np.dtype(np.complex64),
+    aclDataType.ACL_COMPLEX128: np.dtype(np.complex128),
+    aclDataType.ACL_BF16: np.dtype(ml_dtypes.bfloat16),
+}
+_ACL = {dtype: number for number, dtype in _NUMPY.items()}
+
+
+@final
+@dataclass(slots=True, eq=False, repr=False)
+class AclTensor:
+    """A view of memory with a format, as an operator's argument.
+
+    data: what owns the memory. view: the elements, an array of the view shape. offset: of the
+    view's first element in the storage, in elements. Made by aclCreateTensor or from_array,
+    emptied by aclDestroyTensor.
+    """
+
+    data: Any
+    view: Array
+    format: aclFormat
+    offset: int
+    storage_shape: Sizes
+
+    @staticmethod
+    def from_array(array: Any, format: Any = ACL_FORMAT_NCDHW) -> AclTensor | None:
+        """The tensor of a NumPy view of any strides, its storage the view itself; or None."""
+        try:
+            with reading("array", "a NumPy array"):
+                view = np.ndarray.view(buffers.check_array("array", array), np.ndarray)
+            if view.dtype not in _ACL:
+                raise ParameterTypeError(
+                    f"array has dtype {view.dtype.str!r}, wanted a type of aclDataType"
+                )
+            return AclTensor(array, view, member("format", format, aclFormat), 0, view.shape)
+        except Exception as error:
+            refuse(error)
+            return None
+
+    @property
+    def dtype(self) -> aclDataType:
+        """The element type."""
+        return _ACL[self.view.dtype]
+
+    @property
+    def view_shape(self) -> Sizes:
+        """The sizes of the view."""
+        shape: Sizes = self.view.shape
+        return shape
+
+    @property
+    def strides(self) -> Sizes | None:
+        """The view's strides in elements; None where they are no whole numbers of elements."""
+        size = self.view.itemsize
+        whole = not any(stride % size for stride in self.view.strides)
+        return tuple(stride // size for stride in self.view.strides) if whole else None
+
+    def __repr__(self) -> str:
+        if self.view is None:
+            return "AclTensor(destroyed)"
+        return f"AclTensor({self.view_shape}, {self.dtype.name}, {self.format.name})"
+
+
+def aclCreateTensor(
+    view_dims: Any,
+    data_type: Any,
+    strides: Any,
+    offset: Any,
+    format: Any,
+    storage_dims: Any,
+    data: Any,
+) -> AclTensor | None:
+    """The tensor whose element k lies at data[offset + sum(k * strides)], or None.
+
+    data: a contiguous buffer for the elements of storage_dims; None where they are none.
+    strides, offset: in elements; strides None means contiguous. Refused: a view that leaves its
+    storage, a storage larger than its buffer, and memory that is misaligned for its elements.
+    """
+    try:
+        shape, storage = _sizes("viewDims", view_dims), _sizes("storageDims", storage_dims)
+        dtype = _NUMPY[member("dataType", data_type, aclDataType)]
+        steps = layout.contiguous(shape, 1) if strides is None else integers("strides", strides)
+        if len(steps) != len(shape):
+            raise ParameterError(f"strides has {len(steps)} elements, wanted {len(shape)}")
+        first = int64("offset", offset)
+        _check_inside(shape, steps, first, math.prod(storage))
+        memory = _memory(data, math.prod(storage) * dtype.itemsize)
+        with reading("viewDims", f"sizes that NumPy can hold, not {shape}"):
+            view: Array = np.ndarray(
+                shape, dtype, memory, first * dtype.itemsize, [s * dtype.itemsize for s in steps]
+            )
+        if not view.flags.aligned:
+            raise ParameterError(f"tensorData is misaligned, wanted {dtype.alignment} bytes")
+        return AclTensor(data, view, member("format", format, aclFormat), first, storage)
+    except Exception as error:
+        refuse(error)
+        return None
+
+
+def aclDestroyTensor(tensor: Any) -> aclnnStatus:
+    """Ends a tensor. Executors made with it can run: they hold what they need."""
+    try:
+        tensor_of("tensor", tensor)
+        tensor.data = tensor.view = None
+    except Exception as error:
+        return refuse(error)
+    return aclnnStatus.ACLNN_SUCCESS
+
+
+def aclCreateIntArray(value: Any, size: Any) -> Sizes | None:
+    """The first `size` numbers of `value`, or None. (The operators take any sequence of ints.)"""
+    try:
+        not_null("value", value)
+        numbers, count = integers("value", value), int64("size", size)
+        if not 0 <= count <= len(numbers):
+            raise ParameterError(f"size is {count}, wanted 0 to {len(numbers)}, as value has")
+        return numbers[:count]
+    except Exception as error:
+        refuse(error)
+        return None
+
+
+def aclDestroyIntArray(array: Any) -> aclnnStatus:
+    """Ends an int array: nothing to do but to refuse what is none."""
+    try:
+        not_null("array", array)
+        integers("array", array)
+    except Exception as error:
+        return refuse(error)
+    return aclnnStatus.ACLNN_SUCCESS
+
+
+def tensor_of(name: str, given: Any) -> AclTensor:
+    """A copy of a tensor, which outlives the destruction of the given one."""
+    not_null(name, given)
+    if type(given) is not AclTensor:
+        raise ParameterTypeError(f"{name} is a {kind(given)}, wanted an AclTensor")
+    with reading(name, "a tensor made by aclCreateTensor or AclTensor.from_array"):
+        tensor = replace(given)
+    if tensor.view is None:
+        raise ParameterError(f"{name} is destroyed, wanted a tensor that is alive")
+    if (
+        type(tensor.view) is not np.ndarray
+        or tensor.view.dtype not in _ACL
+        or type(tensor.format) is not aclFormat
+    ):
+        raise ParameterTypeError(f"{name} is made by hand, wanted one made by a creator")
+    return tensor
+
+
+def _sizes(name: str, given: Any) -> Sizes:
+    sizes = integers(name, given)
+    if min(sizes, default=0) < 0:
+        raise ParameterError(f"{name} is {sizes}, wanted sizes >= 0")
+    return sizes
+
+
+def _check_inside(shape: Sizes, steps: Sizes, first: int, storage: int) -> None:
+    """Refuses a view with elements outside the storage's `storage` elements."""
+    reach = [step * (size - 1) for step, size in zip(steps, shape, strict=True)]
+    low = first + sum(r for r in reach if r < 0)
+    high = first + sum(r for r in reach if r > 0)
+    if 0 in shape:  # no elements: only where they would begin
+        low, high = first, first - 1
+    if low < 0 or high >= storage:
+        raise ParameterError(
+            f"offset is {first}, strides are {steps}: the view has elements {low} to {high}, "
+            f"wanted 0 to {storage - 1}, those of storageDims"
+        )
+
+
+def _memory(data: Any, size: int) -> Array:
+    """The bytes of a contiguous buffer or array, at least `size` of them."""
+    if size == 0:
+        return np.empty(0, np.uint8)
+    not_null("tensorData", data)
+    with reading("tensorData", "a contiguous buffer"):
+        memory: Array
+        if issubclass(type(data), np.ndarray):  # bfloat16 has no buffer format
+            array = np.ndarray.view(data, np.ndarray)
+            if not array.flags.c_contiguous:
+                raise ParameterError("tensorData has gaps, wanted a contiguous array")
+            memory = array.reshape(-1).view(np.uint8)
+        else:
+            memory = np.frombuffer(data, np.uint8)
+    if memory.nbytes < size:
+        raise ParameterError(f"tensorData has {memory.nbytes} bytes, wanted {size} for storageDims")
+    return memory

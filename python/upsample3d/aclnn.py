@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operators in two phases, by CANN's names: a first that checks and plans, a second that runs.
+
+    status, size, executor = aclnnUpsampleNearestExact3dBackwardGetWorkspaceSize(
+        gradOut, outputSize, inputSize, scalesD, scalesH, scalesW, gradInput)
+    status = aclnnUpsampleNearestExact3dBackward(workspace, size, executor, stream)
+
+None is the null pointer; int arrays are any sequence of ints. A status is returned, never an
+exception (KeyboardInterrupt and its like pass through), and aclGetRecentErrMsg() says what was
+wrong. After a failure gradInput is as it was. Scales count only where all three are > 0.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from . import buffers, cpu, foreign
+from .acl import (
+    ACL_BF16,
+    ACL_DOUBLE,
+    ACL_FLOAT,
+    ACL_FLOAT16,
+    ACL_FORMAT_NCDHW,
+    ACL_FORMAT_ND,
+    ACL_FORMAT_NDHWC,
+    AclTensor,
+    aclCreateIntArray,
+    aclCreateTensor,
+    aclDataType,
+    aclDestroyIntArray,
+    aclDestroyTensor,
+    aclFormat,
+)
+from .aclnn_checks import EXACT, NEAREST, TRILINEAR, Call, Operator, check, read
+from .aclnn_limits import documented_limit_violations
+from .buffers import Array
+from .foreign import RuntimeStateError, aclGetRecentErrMsg, aclnnStatus, refuse
+from .plan import Plan
+from .status import ParameterError, ParameterTypeError, Status
+
+ACL_SUCCESS = ACLNN_SUCCESS = aclnnStatus.ACLNN_SUCCESS
+ACLNN_ERR_PARAM_NULLPTR = aclnnStatus.ACLNN_ERR_PARAM_NULLPTR
+ACLNN_ERR_PARAM_INVALID = aclnnStatus.ACLNN_ERR_PARAM_INVALID
+ACLNN_ERR_RUNTIME_ERROR = aclnnStatus.ACLNN_ERR_RUNTIME_ERROR
+
+Prepared = tuple[aclnnStatus, int, "AclOpExecutor | None"]
+Work = tuple[Plan | None, Array, Array]
+
+
+class AclOpExecutor:
+    """A call, checked and planned, that can run once, in any thread. It holds its tensors.
+
+    workspace_size: the bytes that a run needs. repeatable: whether a run leaves it ready.
+    """
+
+    __slots__ = ("_ended", "_held", "_lock", "operator", "repeatable", "workspace_size")
+
+    def __init__(self, call: Call) -> None:
+        plan = None if call.empty else _plan(call)
+        self.operator = call.operator
+        self.workspace_size = plan.workspace_size if plan else 0
+        self.repeatable = False
+        self._held: Work | None = plan, call.grad_out.view, call.grad_input.view
+        self._ended = ""
+        self._lock = Lock()
+
+    def held(self, end: str = "") -> Work:
+        """What to run, unless the executor has ended; with an `end`, it ends now, in that way."""
+        with self._lock:
+            held = self._held
+            if held is None:
+                raise RuntimeStateError(f"executor {self._ended}, wanted one that can run")
+            if end:
+                self._held, self._ended = None, end
+            return held
+
+
+# ---- The first phase ----
+
+
+def aclnnUpsampleNearestExact3dBackwardGetWorkspaceSize(
+    gradOut: Any,
+    outputSize: Any,
+    inputSize: Any,
+    scalesD: Any,
+    scalesH: Any,
+    scalesW: Any,
+    gradInput: Any,
+) -> Prepared:
+    """(status, workspaceSize, executor) for nearest-exact's gradient; (status, 0, None) if refused.
+
+    gradOut, gradInput: tensors of one type, float32, float16 or bfloat16, and of inputSize's N, C
+    with the sizes outputSize (D, H, W) and inputSize (N, C, D, H, W whatever the format). A tensor
+    of format NDHWC has a view of N, D, H, W, C; any other is read as NCDHW. scales: output/input,
+    at most 50.
+    """
+    scales = scalesD, scalesH, scalesW
+    return _prepare(EXACT, gradOut, outputSize, inputSize, False, scales, gradInput)
+
+
+def aclnnUpsampleNearest3dBackwardGetWorkspaceSize(
+    gradOut: Any,
+    outputSize: Any,
+    inputSize: Any,
+    scalesD: Any,
+    scalesH: Any,
+    scalesW: Any,
+    gradInput: Any,
+) -> Prepared:
+    """The same for the gradient of plain nearest, which also takes float64, and any scales."""
+    scales = scalesD, scalesH, scalesW
+    return _prepare(NEAREST, gradOut, outputSize, inputSize, False, scales, gradInput)
+
+
+def aclnnUpsampleTrilinear3dBackwardGetWorkspaceSize(
+    gradOut: Any,
+    outputSize: Any,
+    inputSize: Any,
+    alignCorners: Any,
+    scalesD: Any,
+    scalesH: Any,
+    scalesW: Any,
+    gradInput: Any,
+) -> Prepared:
+    """The same for the gradient of trilinear: float64 too, any scales, NCDHW, NDHWC or ND."""
+    scales = scalesD, scalesH, scalesW
+    return _prepare(TRILINEAR, gradOut, outputSize, inputSize, alignCorners, scales, gradInput)
+
+
+def _prepare(operator: Operator, *arguments: Any) -> Prepared:
+    try:
+        executor = cpu.in_default_mode(_executor, operator, *arguments)
+    except Exception as error:
+        return refuse(error), 0, None
+    return ACLNN_SUCCESS, executor.workspace_size, executor
+
+
+def _executor(operator: Operator, *arguments: Any) -> AclOpExecutor:
+    call = read(operator, *arguments)
+    check(call)
+    return AclOpExecutor(call)
+
+
+def _plan(call: Call) -> Plan:
+    """The Plan of a checked call: what contiguous, transpose, compute and ViewCopy come to."""
+    return Plan(
+        call.operator.op,
+        call.grad_out.view_shape,
+        call.grad_out.view.dtype,
+        input_size=call.input_size,
+        output_size=call.output_size,
+        scales=_scales_that_count(call),
+        align_corners=call.align_corners,
+        data_format=call.data_format,
+        rule="aclnn",
+        strides=call.grad_out.view.strides,
+        out_strides=call.grad_input.view.strides,
+    )
+
+
+_LEAST, _MOST = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
+
+
+def _scales_that_count(call: Call) -> tuple[float | None, ...] | None:
+    """All three scales where all are > 0, else none.
+
+    The kernels take a scale, or trilinear its reciprocal, in float32, and the sizes' ratio where
+    that is 0. Otherwise a scale beyond float32's normal numbers is drawn to their ends: indices
+    below 2^31 fall where they fell.
+    """
+    if not all(scale > 0 for scale in call.scales):
+        return None
+    inverse = call.operator is TRILINEAR
+    with np.errstate(all="ignore"):
+        passed = [np.float32(1 / scale if inverse else scale) for scale in call.scales]
+    return tuple(
+        min(max(scale, _LEAST), _MOST) if single > 0 else None
+        for scale, single in zip(call.scales, passed, strict=True)
+    )
+
+
+# ---- The second phase ----
+
+
+def aclnnUpsampleNearestExact3dBackward(
+    workspace: Any, workspaceSize: Any, executor: Any, stream: Any
+) -> aclnnStatus:
+    """Runs what the first phase prepared: gradInput is written when it returns success.
+
+    workspace: a writable contiguous buffer of workspaceSize bytes, of any content, and apart from
+    the tensors; None where the first phase said 0. stream: not looked at, all runs are synchronous.
+    """
+    return _run(EXACT, workspace, workspaceSize, executor)
+
+
+def aclnnUpsampleNearest3dBackward(
+    workspace: Any, workspaceSize: Any, executor: Any, stream: Any
+) -> aclnnStatus:
+    """The same for the gradient of plain nearest."""
+    return _run(NEAREST, workspace, workspaceSize, executor)
+
+
+def aclnnUpsampleTrilinear3dBackward(
+    workspace: Any, workspaceSize: Any, executor: Any, stream: Any
+) -> aclnnStatus:
+    """The same for the gradient of trilinear."""
+    return _run(TRILINEAR, workspace, workspaceSize, executor)
+
+
+def aclSetAclOpExecutorRepeatable(executor: Any) -> aclnnStatus:
+    """Lets an executor run again and again, until it is destroyed."""
+    try:
+        alive = _executor_of(executor)
+        alive.held()
+        alive.repeatable = True
+    except Exception as error:
+        return refuse(error, Status.RUNTIME_ERROR)
+    return ACLNN_SUCCESS
+
+
+def aclDestroyAclOpExecutor(executor: Any) -> aclnnStatus:
+    """Ends an executor that has not ended by running."""
+    try:
+        _executor_of(executor).held("was destroyed")
+    except Exception as error:
+        return refuse(error, Status.RUNTIME_ERROR)
+    return ACLNN_SUCCESS
+
+
+def _run(operator: Operator, workspace: Any, workspace_size: Any, executor: Any) -> aclnnStatus:
+    try:
+        ready = _executor_of(executor)
+        if ready.operator is not operator:
+            raise ParameterError(f"executor is of {ready.operator.name}, wanted {operator.name}")
+        _, *arrays = ready.held()
+        _check_workspace(workspace, workspace_size, ready.workspace_size, *arrays)
+        plan, grad_out, grad_input = ready.held("" if ready.repeatable else "has run")
+        if plan is not None:
+            plan(grad_out, grad_input, workspace if plan.workspace_size else None)
+    except Exception as error:
+        return refuse(error, Status.RUNTIME_ERROR)
+    return ACLNN_SUCCESS
+
+
+def _executor_of(given: Any) -> AclOpExecutor:
+    foreign.not_null("executor", given)
+    if type(given) is not AclOpExecutor:
+        raise ParameterTypeError(f"executor is a {foreign.kind(given)}, wanted an AclOpExecutor")
+    return given
+
+
+def _check_workspace(workspace: Any, given: Any, needed: int, source: Array, out: Array) -> None:
+    """Refuses a workspace that is smaller than needed or than workspaceSize says, or no memory."""
+    size = foreign.int64("workspaceSize", given)
+    if size < needed:
+        raise ParameterError(f"workspaceSize is {size}, wanted at least {needed}")
+    if size:
+        foreign.not_null("workspace", workspace)
+        with foreign.reading("workspace", "a writable contiguous buffer"):
+            buffers.check_workspace(workspace, size, source, out)
+
+
+__all__ = [
+    "ACLNN_ERR_PARAM_INVALID",
+    "ACLNN_ERR_PARAM_NULLPTR",
+    "ACLNN_ERR_RUNTIME_ERROR",
+    "ACLNN_SUCCESS",
+    "ACL_BF16",
+    "ACL_DOUBLE",
+    "ACL_FLOAT",
+    "ACL_FLOAT16",
+    "ACL_FORMAT_NCDHW",
+    "ACL_FORMAT_ND",
+    "ACL_FORMAT_NDHWC",
+    "ACL_SUCCESS",
+    "AclOpExecutor",
+    "AclTensor",
+    "aclCreateIntArray",
+    "aclCreateTensor",
+    "aclDataType",
+    "aclDestroyAclOpExecutor",
+    "aclDestroyIntArray",
+    "aclDestroyTensor",
+    "aclFormat",
+    "aclGetRecentErrMsg",
+    "aclSetAclOpExecutorRepeatable",
+    "aclnnStatus",
+    "aclnnUpsampleNearest3dBackward",
+    "aclnnUpsampleNearest3dBackwardGetWorkspaceSize",
+    "aclnnUpsampleNearestExact3dBackward",
+    "aclnnUpsampleNearestExact3dBackwardGetWorkspaceSize",
+    "aclnnUpsampleTrilinear3dBackward",
+    "aclnnUpsampleTrilinear3dBackwardGetWorkspaceSize",
+    "documented_limit_violations",
+]

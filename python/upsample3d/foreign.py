@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Anything a caller may pass, read once into exact types; and what is answered where that fails.
+
+The operators answer with a status and leave a message, never an exception: what is raised here and
+below them ends in refuse().
+"""
+
+from __future__ import annotations
+
+import operator
+import threading
+from collections.abc import Iterator, Mapping, Set
+from contextlib import contextmanager
+from enum import IntEnum
+from itertools import islice
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .status import ParameterError, ParameterTypeError, Status
+
+_E = TypeVar("_E", bound=IntEnum)
+
+_MOST = 64
+"""Elements of an int array that are looked at: as many as a NumPy array has axes."""
+
+
+class aclnnStatus(IntEnum):
+    """What the operators return, by CANN's names."""
+
+    ACLNN_SUCCESS = Status.SUCCESS
+    ACLNN_ERR_PARAM_NULLPTR = Status.NULL_POINTER
+    ACLNN_ERR_PARAM_INVALID = Status.INVALID_PARAMETER
+    ACLNN_ERR_RUNTIME_ERROR = Status.RUNTIME_ERROR
+    ACLNN_ERR_INNER_INFERSHAPE_ERROR = Status.INFERSHAPE_ERROR
+    ACLNN_ERR_INNER_TILING_ERROR = Status.TILING_ERROR
+    ACLNN_ERR_INNER_FIND_KERNEL_ERROR = Status.KERNEL_NOT_FOUND
+    ACLNN_ERR_INNER_CREATE_EXECUTOR = Status.EXECUTOR_NOT_CREATED
+    ACLNN_ERR_INNER_NULLPTR = Status.INTERNAL_NULL_POINTER
+
+
+class RuntimeStateError(ParameterError):
+    """A call at a time that cannot be: the text says what was called, and what came before."""
+
+    status = Status.RUNTIME_ERROR
+
+
+_recent = threading.local()  # CANN keeps one message per thread
+
+
+def aclGetRecentErrMsg() -> str | None:
+    """The message of this thread's last failure: parameter, given, wanted; None without any."""
+    message: str | None = getattr(_recent, "message", None)
+    return message
+
+
+def refuse(error: Exception, unknown: Status = Status.INVALID_PARAMETER) -> aclnnStatus:
+    """The status of an error, `unknown` if it has none; its message becomes the recent one."""
+    if isinstance(error, ParameterError | ParameterTypeError):
+        status, _recent.message = error.status, str(error)
+    elif isinstance(error, MemoryError):
+        status, _recent.message = Status.INTERNAL_NULL_POINTER, "memory does not suffice"
+    else:
+        status, _recent.message = unknown, f"{kind(error)} was raised"
+    return aclnnStatus(status)
+
+
+def kind(given: object) -> str:
+    """The name of a thing's type, whatever its metaclass says."""
+    return str(type.__dict__["__name__"].__get__(type(given)))
+
+
+@contextmanager
+def reading(name: str, wanted: str) -> Iterator[None]:
+    """Turns what reading the parameter `name` raises into an error that names it."""
+    try:
+        yield
+    except (ParameterError, ParameterTypeError, MemoryError):
+        raise
+    except Exception as error:
+        raise ParameterTypeError(f"{name} raises {kind(error)}, wanted {wanted}") from None
+
+
+def not_null(name: str, given: object) -> None:
+    """Refuses None, the null pointer."""
+    if given is None:
+        raise ParameterTypeError(f"{name} is None, a null pointer", Status.NULL_POINTER)
+
+
+def integers(name: str, given: Any) -> tuple[int, ...]:
+    """A sequence of ints as exact ints of 64 bits."""
+    with reading(name, "a sequence of 64-bit integers"):
+        if isinstance(given, Set | Mapping):
+            raise ParameterTypeError(f"{name} is a {kind(given)}, wanted integers in order")
+        count = len(given)
+        if count > _MOST:
+            raise ParameterError(f"{name} has {count} elements, wanted at most {_MOST}")
+        return tuple(int64(f"{name}[{k}]", n) for k, n in enumerate(islice(given, count)))
+
+
+def int64(name: str, given: Any) -> int:
+    """An int of 64 bits, exact: a subclass of int could answer differently later."""
+    with reading(name, "a 64-bit integer"):
+        number = operator.index(given)
+    if not -(2**63) <= number < 2**63:
+        raise ParameterError(f"{name} has {number.bit_length()} bits, wanted a 64-bit integer")
+    return number
+
+
+def double(name: str, given: Any) -> float:
+    """A Python or NumPy number as an exact float."""
+    if not issubclass(type(given), (int, float, np.integer, np.floating)):
+        raise ParameterTypeError(f"{name} is a {kind(given)}, wanted a number")
+    with reading(name, "a number that a double holds"):
+        return float(given)
+
+
+def boolean(name: str, given: Any) -> bool:
+    """A Python or NumPy bool."""
+    if not issubclass(type(given), (bool, np.bool_)):
+        raise ParameterTypeError(f"{name} is a {kind(given)}, wanted a bool")
+    return bool(given)
+
+
+def member(name: str, given: Any, enum: type[_E]) -> _E:
+    """A number of an enum as its member."""
+    number = int64(name, given)
+    if number not in [int(e) for e in enum]:
+        raise ParameterError(f"{name} is {number}, wanted a number of {enum.__name__}")
+    return enum(number)

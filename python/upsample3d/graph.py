@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The IR operators behind the gradients: attributes, the shape and type they infer, and running.
+
+    graph.UpsampleNearest3dGrad.infer_shape((1, 1, 10, 10, 10), (1, 1, 5, 5, 5), (10, 10, 10))
+    graph.UpsampleNearest3dGrad(grad_output, input_size=(1, 1, 5, 5, 5), scales=(2, 2, 2))
+
+Attributes are given in the operator's order or by name. Shapes are (N, C, D, H, W). Failures are
+InferShapeError (561001), TilingError (561002) and KernelNotFoundError (561003). Floats are float32,
+as in the IR. Sources: the IR definitions, infershape and tiling of these operators in the ops-cv
+library; for UpsampleTrilinear3dGrad, an operator of the device's CPU, its document.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from . import buffers, dtypes
+from .buffers import Array
+from .layout import Five
+from .plan import Plan
+from .status import ParameterError, ParameterTypeError, Status
+from .tiling import MIN_SUPPORT_SCALE, TilingError
+
+Values = dict[str, Any]
+
+
+class InferShapeError(ParameterError):
+    """Attributes from which no shape follows; the text says what was given and what is wanted."""
+
+    status = Status.INFERSHAPE_ERROR
+
+
+class KernelNotFoundError(ParameterError):
+    """A type that an operator's IR admits and no kernel computes."""
+
+    status = Status.KERNEL_NOT_FOUND
+
+
+def integers(given: Any) -> tuple[int, ...]:
+    """A list of ints."""
+    return tuple(map(operator.index, given))
+
+
+def real(given: Any) -> tuple[float, ...]:
+    """A float."""
+    return (_real(given),)
+
+
+def reals(given: Any) -> tuple[float, ...]:
+    """A list of floats."""
+    return tuple(map(_real, given))
+
+
+def _real(given: Any) -> float:
+    """float32, as the IR holds it."""
+    with np.errstate(over="ignore"):
+        return float(np.float32(operator.truediv(given, 1)))
+
+
+def boolean(given: Any) -> bool:
+    """A bool, or 0 or 1."""
+    if given not in (False, True):
+        raise ValueError(given)
+    return bool(given)
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """An attribute: how its value is read, and its default. None: it is required."""
+
+    name: str
+    read: Callable[[Any], Any]
+    default: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """An IR operator with the input grad_output and the result grad_input.
+
+    name: in the IR. op: the Plan's op that computes it. attributes: in order. dtypes: that the IR
+    admits. scales: the attributes that hold the scales, output/input to the power scale_power.
+    given: which of (output_size, scales) may be given together. zeros_are_empty: whether a list of
+    zeros counts as not given. least_ratio: the least input/output ratio that can be run.
+    """
+
+    name: str
+    op: str
+    attributes: tuple[Attribute, ...]
+    dtypes: tuple[np.dtype[Any], ...]
+    given: frozenset[tuple[bool, bool]]
+    scales: tuple[str, ...] = ("scales",)
+    scale_power: int = 1
+    zeros_are_empty: bool = False
+    least_ratio: float = 0.0
+
+    def infer_shape(self, grad_output_shape: Any, /, *values: Any, **named: Any) -> Five:
+        """The shape of grad_input: input_size, where the attributes agree with grad_output's shape.
+
+        output_size must be grad_output's D, H, W; scales without it must lead there: the floor of
+        input size * scale, the product in float32. N and C are not compared.
+        """
+        return self._infer(grad_output_shape, self._bind(values, named))[0]
+
+    def infer_dtype(self, dtype: Any, /) -> np.dtype[Any]:
+        """The type of grad_input: grad_output's, one that the IR admits."""
+        with suppress(TypeError, ValueError, SyntaxError):
+            for known in self.dtypes:
+                if dtype is not None and np.dtype(dtype) == known:
+                    return known
+        wanted = " or ".join(known.name for known in self.dtypes)
+        raise InferShapeError(f"{self.name}: dtype is {dtype!r}, wanted {wanted}")
+
+    def __call__(self, grad_output: Array, /, *values: Any, **named: Any) -> Array:
+        """grad_input for grad_output, of any strides; the bits are those of `op` with these scales.
+
+        Raises ParameterTypeError where grad_output is no array.
+        """
+        buffers.check_array("grad_output", grad_output)
+        attributes = self._bind(values, named)
+        shape, scales = self._infer(grad_output.shape, attributes)
+        dtype = self.infer_dtype(grad_output.dtype)
+        self._check(grad_output.shape, shape, scales)
+        if dtypes.find(dtype) is None:
+            raise KernelNotFoundError(f"{self.name}: no kernel computes {dtype}")
+        try:
+            plan = Plan(
+                self.op,
+                grad_output.shape,
+                dtype,
+                strides=grad_output.strides,
+                input_size=shape,
+                scales=[scale**self.scale_power if scale > 0 else None for scale in scales],
+                align_corners=attributes.get("align_corners", False),
+            )
+        except (ParameterError, ParameterTypeError) as error:
+            raise TilingError(f"{self.name}: {error}") from None
+        return plan(grad_output)
+
+    def _bind(self, values: tuple[Any, ...], named: Mapping[str, Any]) -> Values:
+        """The value of every attribute, as its reader returns it."""
+        names = [attribute.name for attribute in self.attributes]
+        if len(values) > len(names) or not named.keys() <= set(names[len(values) :]):
+            raise InferShapeError(
+                f"{self.name}: attributes are {values} and {dict(named)}, wanted {names}, each once"
+            )
+        given = {**dict(zip(names, values, strict=False)), **named}
+        return {a.name: self._read(a, given.get(a.name, a.default)) for a in self.attributes}
+
+    def _read(self, attribute: Attribute, value: Any) -> Any:
+        try:
+            return attribute.read(value)
+        except (TypeError, ValueError, OverflowError):
+            wanted = attribute.read.__name__
+            raise InferShapeError(
+                f"{self.name}: {attribute.name} is {value!r}, wanted {wanted}"
+            ) from None
+
+    def _infer(self, grad_output_shape: Any, attributes: Values) -> tuple[Five, tuple[float, ...]]:
+        """The shape of grad_input, and three scales; those not given are 0."""
+        shape = self._of_length(5, "grad_output", integers(grad_output_shape))
+        size = self._of_length(5, "input_size", attributes["input_size"])
+        output_size = self._or_empty(attributes["output_size"])
+        scales = self._or_empty(sum((attributes[name] for name in self.scales), ()))
+        if (bool(output_size), bool(scales)) not in self.given:
+            wanted = " or ".join(_GIVEN[given] for given in sorted(self.given, reverse=True))
+            raise InferShapeError(
+                f"{self.name}: output_size is {output_size}, scales are {scales}, wanted {wanted}"
+            )
+        if output_size:
+            wanted_size: Any = self._of_length(3, "output_size", output_size)
+        elif scales:
+            scales = self._of_length(3, "scales", scales)
+            wanted_size = tuple(map(_floor, size[2:], scales))
+        else:
+            wanted_size = shape[2:]
+        if shape[2:] != wanted_size:
+            raise InferShapeError(
+                f"{self.name}: grad_output has D, H, W = {shape[2:]}, wanted {wanted_size}, "
+                f"which output_size {output_size} or scales {scales} of {size[2:]} say"
+            )
+        n, c, d, h, w = size
+        return (n, c, d, h, w), scales or (0.0, 0.0, 0.0)
+
+    def _or_empty(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        return values if any(values) or not self.zeros_are_empty else ()
+
+    def _of_length(self, count: int, name: str, numbers: tuple[Any, ...]) -> tuple[Any, ...]:
+        if len(numbers) != count:
+            raise InferShapeError(f"{self.name}: {name} is {numbers}, wanted {count} numbers")
+        return numbers
+
+    def _check(self, source: tuple[int, ...], result: Five, scales: tuple[float, ...]) -> None:
+        """Refuses what the tiling refuses on every chip; D, H, W > 0 is left to the Plan."""
+        if source[:2] != result[:2]:
+            raise TilingError(
+                f"{self.name}: input_size has N, C = {result[:2]}, "
+                f"wanted grad_output's {source[:2]}"
+            )
+        for axis, scale, i, o in zip("DHW", scales, result[2:], source[2:], strict=True):
+            ratio = scale if scale > 0 else np.float32(i) / np.float32(max(o, 1))
+            if not self.least_ratio <= ratio < np.inf:
+                raise TilingError(
+                    f"{self.name}: along {axis} the scale or the ratio of sizes {i}, {o} is "
+                    f"{ratio}, wanted it finite and at least {self.least_ratio}"
+                )
+
+
+def _floor(size: int, scale: float) -> float:
+    """The output size that a scale leads to: the product is rounded to float32, then down."""
+    with np.errstate(all="ignore"):
+        product = np.floor(np.float32(size) * np.float32(scale))
+    return int(product) if np.isfinite(product) else float(product)
+
+
+_GIVEN = {
+    (True, True): "output_size and scales",
+    (True, False): "output_size alone",
+    (False, True): "scales alone",
+    (False, False): "neither",
+}
+
+_FLOATS = tuple(map(np.dtype, (np.float16, np.float32, ml_dtypes.bfloat16)))
+_FLOAT64, _UINT8 = np.dtype(np.float64), np.dtype(np.uint8)
+_EITHER = frozenset({(True, False), (False, True)})
+_INPUT_SIZE, _OUTPUT_SIZE = Attribute("input_size", integers), Attribute("output_size", integers)
+_ALIGN_CORNERS = Attribute("align_corners", boolean, False)
+
+
+def _lists(default: tuple[int, ...]) -> tuple[Attribute, ...]:
+    return (
+        _INPUT_SIZE,
+        Attribute("output_size", integers, default),
+        Attribute("scales", reals, default),
+    )
+
+
+UpsampleNearestExact3dGrad = Operator(
+    name="UpsampleNearestExact3dGrad",
+    op="nearest_exact_backward",
+    attributes=_lists((0, 0, 0)),
+    dtypes=_FLOATS,
+    given=_EITHER | {(False, False)},
+    zeros_are_empty=True,
+)
+
+UpsampleNearest3dGrad = Operator(
+    name="UpsampleNearest3dGrad",
+    op="nearest_backward",
+    attributes=_lists(()),
+    dtypes=(*_FLOATS, _FLOAT64, _UINT8),
+    given=_EITHER,
+)
+
+UpsampleTrilinear3dGrad = Operator(
+    name="UpsampleTrilinear3dGrad",
+    op="trilinear_backward",
+    attributes=(*_lists(()), _ALIGN_CORNERS),
+    dtypes=(*_FLOATS[:2], _FLOAT64),
+    given=_EITHER,
+)
+
+UpsampleTrilinear3dBackward = Operator(
+    name="UpsampleTrilinear3dBackward",
+    op="trilinear_backward",
+    attributes=(
+        _OUTPUT_SIZE,
+        _INPUT_SIZE,
+        _ALIGN_CORNERS,
+        *(Attribute(f"scale_{axis}", real, 0.0) for axis in "dhw"),
+    ),
+    dtypes=_FLOATS,
+    given=frozenset({(True, True)}),
+    scales=("scale_d", "scale_h", "scale_w"),
+    scale_power=-1,
+    least_ratio=MIN_SUPPORT_SCALE,
+)

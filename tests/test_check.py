@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`upsample3d check`: what it prints, and that its exit status is 0 only for legal calls."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from upsample3d import aclnn, tiling
+from upsample3d.__main__ import main
+
+GOOD = {
+    "--op": "nearest_exact_backward",
+    "--grad-output-shape": "1,1,64,64,64",
+    "--input-size": "1,1,32,32,32",
+}
+OPS = {
+    "nearest_exact_backward": "aclnnUpsampleNearestExact3dBackward",
+    "nearest_backward": "aclnnUpsampleNearest3dBackward",
+    "trilinear_backward": "aclnnUpsampleTrilinear3dBackward",
+}
+CHIPS = ("ascend910b", "ascend910_93", "ascend950")
+A2, A950 = {"--soc": "ascend910b"}, {"--soc": "ascend950"}
+TRILINEAR = {"--op": "trilinear_backward"}
+
+
+@pytest.fixture
+def check(capsys):
+    """A call of the command: (exit status, title -> text, everything it printed)."""
+
+    def run(*flags: str, **changes: dict[str, str]):
+        options = {**GOOD, **changes.get("options", {})}
+        status = main(["check", *(f"{name}={value}" for name, value in options.items()), *flags])
+        printed = capsys.readouterr()
+        parts: dict[str, str] = {}
+        title = ""
+        for line in printed.out.splitlines():
+            title = line[:10].strip() or title
+            parts[title] = f"{parts.get(title, '')}{line[11:]}\n"
+        return status, parts, printed.err
+
+    return run
+
+
+@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("chip", CHIPS)
+def test_product_table(check, op, chip):
+    status, parts, _ = check(options={"--op": op, "--soc": chip})
+    supported = (op, chip) != ("trilinear_backward", "ascend950")
+    assert parts["operator"] == f"{OPS[op]}\n"
+    assert ("is not one of" not in parts["product"]) == supported
+    assert parts["phase 1"].startswith("0 ACLNN_SUCCESS: workspace ")
+    assert parts["limits"] == "none broken\n"
+    assert parts["verdict"] == f"{'legal' if supported else 'not legal'} on {chip}\n"
+    assert status == (0 if supported else 1)
+    assert parts["tiling"].startswith("none") != supported
+
+
+def test_workspace_is_that_of_the_first_phase(check):
+    grad_output = np.ones((1, 1, 64, 64, 64), np.float32)
+    grad_input = np.empty((1, 1, 32, 32, 32), np.float32)
+    _, size, _ = aclnn.aclnnUpsampleNearestExact3dBackwardGetWorkspaceSize(
+        aclnn.AclTensor.from_array(grad_output), (64, 64, 64), (1, 1, 32, 32, 32), 0.0, 0.0, 0.0,
+        aclnn.AclTensor.from_array(grad_input),
+    )  # fmt: skip
+    assert size > 0
+    assert f"workspace {size} bytes" in check()[1]["phase 1"]
+
+
+REFUSED = {
+    "dtype": ({"--dtype": "float64"}, "gradOut has dtype ACL_DOUBLE"),
+    "int32": ({"--dtype": "int32"}, "gradOut has dtype ACL_INT32"),
+    "rank": ({"--grad-output-shape": "1,64,64,64"}, "gradOut has shape (1, 64, 64, 64)"),
+    "output_size": ({"--output-size": "64,64"}, "outputSize is (64, 64)"),
+    "input_size": ({"--input-size": "1,32,32,32"}, "inputSize is (1, 32, 32, 32)"),
+    "D": ({"--input-size": "1,1,0,32,32"}, "inputSize is (1, 1, 0, 32, 32)"),
+    "gradOut": ({"--output-size": "64,64,63"}, "gradOut has shape"),
+    "C": ({"--input-size": "1,2,32,32,32"}, "gradOut has shape"),
+    "scale": ({"--scales": "50.5,2,2"}, "scalesD is 50.5"),
+    "ratio": ({"--input-size": "1,1,1,32,32"}, "64.0"),
+    "NDHWC": ({"--format": "NDHWC"}, "gradOut has shape"),
+    "trilinear NCHW": ({**TRILINEAR, **A2, "--format": "NCHW"}, "ACL_FORMAT_NCHW"),
+}
+
+
+@pytest.mark.parametrize(("options", "said"), REFUSED.values(), ids=REFUSED)
+def test_what_the_first_phase_refuses(check, options, said):
+    status, parts, _ = check(options=options)
+    assert parts["phase 1"].startswith("161002 ACLNN_ERR_PARAM_INVALID: ")
+    assert said in parts["phase 1"]
+    assert parts["tiling"].startswith("none: the call does not reach")
+    assert status == 1
+    assert parts["verdict"].startswith("not legal")
+
+
+BROKEN = {
+    "floor": ({"--scales": "2,2,1.5"}, "floor(32 * scalesW)"),
+    "N = 0": ({"--grad-output-shape": "0,1,2,2,2", "--input-size": "0,1,1,1,1"}, "empty"),
+    "2^20": (
+        {"--grad-output-shape": "1,1,1,1,1048577", "--input-size": "1,1,1,1,1048576"}, "2^20",
+    ),
+    "60 GiB": (
+        {"--grad-output-shape": "1,4096,128,128,128", "--input-size": "1,4096,64,64,64"},
+        "60 GiB",
+    ),
+    "N C oD oH": (
+        {"--grad-output-shape": "1024,1024,64,64,1", "--input-size": "1024,1024,32,32,1"},
+        "N * C * oD * oH is 4294967296",
+    ),
+    "iW iH": (
+        {"--grad-output-shape": "1,1,1,65536,65536", "--input-size": "1,1,1,65536,32768"},
+        "iW * iH is 2147483648",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "said"), BROKEN.values(), ids=BROKEN)
+def test_broken_limits_are_not_legal(check, options, said):
+    status, parts, _ = check(options=options)
+    assert parts["phase 1"].startswith("0 ")
+    assert said in parts["limits"]
+    assert status == 1
+
+
+def test_one_channel_below_60_gib_is_legal(check):
+    options = {"--grad-output-shape": "1,4095,128,128,128", "--input-size": "1,4095,64,64,64"}
+    status, parts, _ = check(options=options)
+    assert parts["limits"] == "none broken\n"
+    assert status == 0
+
+
+def test_tensors_take_no_memory(check):
+    tracemalloc.start()
+    try:
+        options = {"--input-size": "64,1024,1,512,512"}
+        options["--grad-output-shape"] = "64,1024,1,1024,1024"
+        status, parts, _ = check(options=options)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (status, parts["phase 1"][:2]) == (1, "0 ")  # 256 GiB of grad_output
+    assert peak < 5_000_000
+
+
+def test_tiling_numbers_of_950(check):
+    status, parts, _ = check(options={**A950, "--scales": "2"})
+    planned = tiling.nearest_950((1, 1, 64, 64, 64), (1, 1, 32, 32, 32), scales=(2, 2, 2))
+    assert status == 0
+    for name in ("sch_id", "cores", "tiling_key", "workspace_size", "block_factor", "tail",
+                 "ub_factor", "uint32", "threads", "len_n", "len_c", "scales"):  # fmt: skip
+        assert f"{name} {getattr(planned, name)}" in parts["tiling"]
+    assert "tiling_key 259" in parts["tiling"]
+
+
+def test_tiling_numbers_of_a2(check):
+    """bfloat16 is cast to float32 on the way, so the workspace has its size."""
+    for extra in ({}, {"--dtype": "bfloat16"}):
+        options = {**TRILINEAR, **A2, "--scales": "2,2,2", "--cores": "24", **extra}
+        status, parts, _ = check(options=options)
+        planned = tiling.trilinear_a2(
+            (1, 1, 64, 64, 64), (1, 1, 32, 32, 32), inverse_scales=(0.5,) * 3, cores=24
+        )
+        assert status == 0
+        assert f"workspace_size {planned.workspace_size}\n" in parts["tiling"]
+        assert f"radio {planned.radio}\n" in parts["tiling"]
+        for axis, done in zip("DHW", planned.passes, strict=True):
+            assert f"{axis}: scale 0.5, k {done.k}, " in parts["tiling"]
+
+
+def test_scales_of_trilinear_are_inverted_in_double(check):
+    _, parts, _ = check(options={**TRILINEAR, **A2, "--scales": "3,3,3",
+        "--grad-output-shape": "1,1,9,9,9", "--input-size": "1,1,3,3,3"})  # fmt: skip
+    assert f"D: scale {float(np.float32(1 / 3))}, " in parts["tiling"]
+
+
+def test_scales_count_only_together(check):
+    _, some, _ = check(options={"--scales": "3,0,3"})
+    _, none, _ = check()
+    assert some["tiling"] == none["tiling"]
+    assert check(options={"--scales": "nan,2,2"})[1]["tiling"] == none["tiling"]
+
+
+def test_format_and_corners(check):
+    last = {"--format": "NDHWC", "--grad-output-shape": "2,8,10,12,3", "--input-size": "2,3,4,5,6"}
+    assert check(options=last)[0] == 0
+    first = {"--grad-output-shape": "2,3,8,10,12", "--input-size": "2,3,4,5,6"}
+    assert check(options=last)[1]["tiling"] == check(options=first)[1]["tiling"]
+    options = {**TRILINEAR, **A2, **last}
+    status, parts, _ = check("--align-corners", options=options)
+    assert status == 0
+    assert f"D: scale {float(np.float32(3) / np.float32(7))}, " in parts["tiling"]
+    assert "D: scale 0.5, " in check(options=options)[1]["tiling"]
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("op", ["nearest_backward", "trilinear_backward"])
+def test_the_devices_cpu_takes_what_kernels_do_not(check, op, chip):
+    large = {"--op": op, "--soc": chip, "--grad-output-shape": "1,1,51,2,2",
+             "--input-size": "1,1,1,2,2"}  # fmt: skip
+    status, parts, _ = check(options={**large, "--dtype": "float64"})
+    supported = (op, chip) != ("trilinear_backward", "ascend950")
+    assert ("the device's CPU" in parts["tiling"]) == supported
+    assert status == (0 if supported else 1)
+    native = (op, chip) == ("nearest_backward", "ascend950")
+    assert ("the device's CPU" in check(options=large)[1]["tiling"]) == (supported and not native)
+
+
+def test_an_axis_that_the_device_skips(check):
+    options = {**TRILINEAR, **A2, "--grad-output-shape": "1,1,2,2,1048576",
+               "--input-size": "1,1,1,2,1048575"}  # fmt: skip
+    status, parts, _ = check(options=options)
+    assert parts["limits"] == "none broken\n"
+    assert "axes W are skipped though their sizes differ" in parts["tiling"]
+    assert status == 1
+
+
+MISTAKES = {
+    "op": {"--op": "linear"},
+    "shape": {"--grad-output-shape": "1,1,64,64,x"},
+    "negative": {"--input-size": "1,1,-1,2,2"},
+    "scales": {"--scales": "2,2"},
+    "chip": {"--soc": "ascend310"},
+    "format": {"--format": "NHWDC"},
+    "dtype": {"--dtype": "float8"},
+    "cores": {"--cores": "many"},
+    "too long to plan": {"--input-size": "1,1,1,1,16777217"},
+    "past all addresses": {"--grad-output-shape": "1048576,1048576,1048576,1048576,1"},
+}
+
+
+@pytest.mark.parametrize("options", MISTAKES.values(), ids=MISTAKES)
+def test_mistakes(check, options):
+    status, parts, error = check(options=options)
+    assert status == 2
+    assert parts == {}
+    assert error.count("\n") == 1
+
+
+def test_corners_are_trilinears(check):
+    status, _, error = check("--align-corners")
+    assert status == 2
+    assert "--align-corners" in error
+
+
+def test_cores_of_none(check):
+    status, parts, _ = check(options={"--cores": "0"})
+    assert "561002: cores is 0" in parts["tiling"]
+    assert status == 1
+
+
+def test_sizes_past_int32_are_answered(check):
+    options = {"--grad-output-shape": "1,1,1,1,2147483648", "--input-size": "1,1,1,1,2147483648"}
+    status, parts, _ = check(options=options)
+    assert parts["phase 1"].startswith("161002")
+    assert "2^31 - 1" in parts["limits"]
+    assert status == 1

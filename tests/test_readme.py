@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What README shows is what happens."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from upsample3d.__main__ import main
+
+README = (Path(__file__).parent.parent / "README.md").read_text()
+COMMANDS = re.findall(r"^\$ upsample3d (.*?[^\\])\n(.*?)(?=^\$|^```)", README, flags=re.M | re.S)
+
+
+def test_doctest():
+    example = doctest.DocTestParser().get_doctest(README, {}, "README", "README.md", 0)
+    assert len(example.examples) > 10
+    assert doctest.DocTestRunner().run(example).failed == 0
+
+
+def test_python_blocks():
+    """The blocks without a prompt build on each other."""
+    blocks = re.findall(r"^```python\n(?!>>>)(.*?)^```", README, flags=re.M | re.S)
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(block, names)
+    assert len(blocks) == 2
+    assert names["output"].shape == (1, 8, 64, 64, 64)
+
+
+@pytest.mark.parametrize(("command", "shown"), COMMANDS, ids=["legal", "illegal"])
+def test_commands(command, shown, capsys):
+    status = main(shlex.split(command.replace("\\\n", " ")))
+    assert sized(capsys.readouterr().out) == sized(shown.rstrip("\n") + "\n")
+    assert status == (0 if "\nverdict    legal" in shown else 1)
+
+
+def sized(text: str) -> str:
+    """Without our workspace's size, which depends on the number of cores."""
+    return re.sub(r"workspace \d+ bytes", "workspace ... bytes", text)

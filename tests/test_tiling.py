@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The device's planning numbers: its own unit tests, every threshold, every refusal."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import upsample3d as up
+from upsample3d.tiling import TilingError, nearest_950, nearest_a2, trilinear_a2
+
+LARGE = 2**31 - 1
+CUBE = (1, 1, 32, 32, 32)
+
+
+def column(tiling, name: str) -> tuple:
+    """One number of the passes D, H, W."""
+    return tuple(getattr(done, name) for done in tiling.passes)
+
+
+# ---- The operators' unit tests, decoded ----
+
+
+def test_nearest_001():
+    """No axis is active, so W is forced; the sizes are the attribute's, whatever y has."""
+    tiling = nearest_a2((1, 1, 128, 128, 128), (1, 1, 128, 128, 128), cores=48)
+    assert tiling.tiling_key == 1
+    assert tiling.workspace_size == 17625088
+    assert (tiling.index, tiling.mapping, tiling.radio) == (129, 129, 4416)
+    assert (tiling.inter_w, tiling.inter_h, tiling.cores) == (0, 0, 48)
+    assert column(tiling, "active") == (False, False, True)
+    wanted = {"slide_size": 64, "k": 69, "each": 0, "remainder": 2, "group": 24, "rows": 16384,
+              "tail_rows": 683, "cores": 48, "scale": 1.0, "tail_start": 0}  # fmt: skip
+    for name, number in wanted.items():
+        assert getattr(tiling.passes[2], name) == number, name
+        if name != "scale":
+            assert column(tiling, name)[:2] == (0, 0), name
+
+
+def test_nearest_002():
+    tiling = nearest_a2((1, 1, 64, 64, 64), CUBE, scales=(0.5,) * 3, cores=48)
+    assert (tiling.tiling_key, tiling.workspace_size) == (1, 18018304)
+    assert (tiling.inter_w, tiling.inter_h) == (131072, 65536)
+    assert (tiling.index, tiling.mapping, tiling.radio) == (129, 97, 2368)
+    assert column(tiling, "k") == (37, 37, 37)
+    assert column(tiling, "remainder") == (1, 1, 1)
+    assert column(tiling, "group") == (16, 1, 48)
+    assert column(tiling, "rows") == (1024, 64, 4096)
+    assert column(tiling, "tail_rows") == (64, 64, 86)
+    assert column(tiling, "cores") == (16, 1, 48)
+    assert column(tiling, "columns") == (True, False, False)
+
+
+def test_nearest_003():
+    tiling = nearest_950((1, 1, 64, 64, 64), CUBE, scales=(0.5,) * 3, cores=64)
+    assert (tiling.tiling_key, tiling.workspace_size, tiling.threads) == (259, 16777216, 2048)
+    assert tiling.data == (512, 1, 1, 64, 64, 64, 32, 32, 32, 0, 0, 0.5, 0.5, 0.5)
+
+
+def test_trilinear_001():
+    tiling = trilinear_a2((1, 1, 4, 128, 128), (1, 1, 12, 256, 256), cores=48)
+    assert (tiling.tiling_key, tiling.workspace_size) == (1, 35170304)
+    assert (tiling.inter_w, tiling.inter_h, tiling.radio) == (131072, 262144, 224)
+    assert column(tiling, "scale") == (3, 2, 2)
+    assert column(tiling, "k") == (4, 14, 14)
+    assert column(tiling, "remainder") == (1, 16, 16)
+    assert column(tiling, "group") == (1, 1, 3)
+    assert column(tiling, "rows") == (1, 4, 512)
+    assert column(tiling, "tail_rows") == (16, 16, 171)
+    assert column(tiling, "cores") == (1, 16, 48)
+
+
+@pytest.mark.parametrize(
+    ("grad_output", "grad_input"),
+    [
+        ((1, 1, 0, 128, 128), (1, 1, 12, 256, 256)),  # 002
+        ((1, 1, 60, 256, 512), (1, 1, 4, 1, 2)),  # 003: 1/256 < 0.02
+    ],
+)
+def test_trilinear_002_and_003_fail(grad_output, grad_input):
+    with pytest.raises(TilingError) as caught:
+        trilinear_a2(grad_output, grad_input, cores=48)
+    assert caught.value.status == up.Status.TILING_ERROR == 561002
+
+
+# ---- 950 ----
+
+DERIVED = [  # grad_input -> sch_id, cores, block_factor, tail
+    ((1, 1, 32, 32, 32), (3, 64, 512, 0)),
+    ((1, 1, 64, 64, 32), (1, 64, 2048, 0)),
+    ((1, 1, 63, 64, 32), (3, 64, 2016, 0)),
+    ((1, 2, 32, 32, 64), (2, 64, 2048, 0)),
+    ((2, 1, 32, 32, 64), (3, 64, 2048, 0)),
+    ((1, 1, 3, 3, 3), (3, 27, 1, 0)),
+    ((1, 1, 5, 5, 5), (3, 64, 1, 61)),
+]
+
+
+@pytest.mark.parametrize(("shape", "wanted"), DERIVED)
+def test_derived_vectors(shape, wanted):
+    n, c, d, h, w = shape
+    tiling = nearest_950((n, c, 2 * d, 2 * h, 2 * w), shape)
+    assert (tiling.sch_id, tiling.cores, tiling.block_factor, tiling.tail) == wanted
+    assert tiling.len_n == n
+    assert tiling.scales == (2, 2, 2)
+
+
+@pytest.mark.parametrize(("numel", "cores", "block_factor", "tail"),
+    [(1000, 31, 32, 8), (20, 1, 20, 0), (31, 1, 31, 0), (32, 1, 32, 0), (2047, 63, 32, 31),
+     (2048, 64, 32, 0), (2049, 64, 32, 1)])  # fmt: skip
+def test_copies(numel, cores, block_factor, tail):
+    """A line is 32 float32; up to a line for each of 64 cores, fewer cores have at least one."""
+    tiling = nearest_950((1, 1, 1, 1, numel), (1, 1, 1, 1, numel))
+    assert (tiling.sch_id, tiling.tiling_key, tiling.threads) == (0, 0, 0)
+    assert (tiling.cores, tiling.block_factor, tiling.tail) == (cores, block_factor, tail)
+    assert tiling.ub_factor == 32760
+
+
+@pytest.mark.parametrize(("dtype", "ub_factor", "cores"),
+    [("float32", 32760, 1), ("float16", 65520, 1), ("bfloat16", 65520, 1),
+     ("float64", 16380, 3), ("uint8", 131040, 1)])  # fmt: skip
+def test_copy_counts_bytes(dtype, ub_factor, cores):
+    tiling = nearest_950((1, 1, 1, 1, 60), (1, 1, 1, 1, 60), dtype)
+    assert (tiling.ub_factor, tiling.cores) == (ub_factor, cores)
+
+
+def test_copy_chunk_is_whole_blocks():
+    tiling = nearest_950(CUBE, CUBE, ub_size=1000)
+    assert tiling.ub_factor == 120  # (1000 - 32) / 8 = 121, rounded down to blocks of 8
+
+
+@pytest.mark.parametrize(("scale", "sch_id"),
+    [(1 + 1e-8, 0), (1 - 1e-8, 0), (1.0, 0), (0.0, 0), (-1.0, 0), (math.nan, 0),
+     (float(np.nextafter(np.float32(1), np.float32(2))), 3),
+     (float(np.nextafter(np.float32(1), np.float32(0))), 3), (2.0, 3)])  # fmt: skip
+@pytest.mark.parametrize("axis", range(3))
+def test_scale_of_a_copy_is_one_in_float32(scale, sch_id, axis):
+    scales = [0.0, 0.0, 0.0]
+    scales[axis] = scale
+    assert nearest_950(CUBE, CUBE, scales=scales).sch_id == sch_id
+
+
+@pytest.mark.parametrize("cores", [1, 7, 64])
+@pytest.mark.parametrize(("step", "schedules"), [(-1, (3, 3)), (0, (1, 2)), (1, (1, 2))])
+def test_sch_id_around_all_threads(cores, step, schedules):
+    """D*H*W >= cores * 2048 is 1; else C*D*H*W >= it is 2, where N does not count."""
+    size = cores * 2048 + step
+    one = nearest_950((3, 1, 2, 1, size), (3, 1, 1, 1, size), cores=cores)
+    two = nearest_950((3, size, 1, 1, 2), (3, size, 1, 1, 1), cores=cores)
+    assert (one.sch_id, two.sch_id) == schedules
+    assert two.len_c == size
+    assert one.len_n == two.len_n == 3
+    assert nearest_950((size, 1, 1, 1, 2), (size, 1, 1, 1, 1), cores=cores).sch_id == 3
+
+
+def test_len_n_of_sch_id_1_is_all_planes():
+    tiling = nearest_950((3, 5, 128, 64, 64), (3, 5, 64, 64, 32))
+    assert (tiling.sch_id, tiling.len_n, tiling.len_c) == (1, 15, 5)
+
+
+@pytest.mark.parametrize(("numel", "uint32"), [(2**32 - 1, True), (2**32, False)])
+@pytest.mark.parametrize("larger", ["grad_output", "grad_input"])
+def test_index_width(numel, uint32, larger):
+    large, small = (1, 1, 1, 1, numel), (1, 1, 1, 1, numel // 2)
+    tiling = nearest_950(*((large, small) if larger == "grad_output" else (small, large)))
+    assert tiling.uint32 == uint32
+    assert tiling.threads == (2048 if uint32 else 1024)
+    assert tiling.tiling_key == 1 + 256 * uint32
+
+
+def test_a_copy_has_no_index_whatever_its_size():
+    assert nearest_950((1, 1, 1, 2, LARGE), (1, 1, 1, 2, LARGE)).tiling_key == 0
+    assert nearest_950(CUBE, CUBE).uint32 is False
+
+
+def test_each_scale_of_950_counts_alone():
+    tiling = nearest_950((1, 1, 7, 7, 7), (1, 1, 3, 3, 3), scales=(0, 1.1, -2))
+    ratio = float(np.float32(7) / np.float32(3))
+    assert tiling.scales == (ratio, float(np.float32(1.1)), ratio)
+
+
+BAD_950 = {
+    "dtype": (dict(dtype="int32"), "dtype is int32"),
+    "y dtype": (dict(grad_input_dtype="float16"), "grad_input has dtype float16"),
+    "x rank": (dict(grad_output_shape=(1, 64, 64, 64)), "grad_output_shape"),
+    "y rank": (dict(grad_input_shape=(1, 1, 1, 32, 32, 32)), "grad_input_shape"),
+    "N": (dict(grad_input_shape=(2, 1, 32, 32, 32)), "N, C"),
+    "C": (dict(grad_input_shape=(1, 2, 32, 32, 32)), "N, C"),
+    "input_size length": (dict(input_size=(32, 32, 32)), "input_size"),
+    "input_size D": (dict(input_size=(1, 1, 31, 32, 32)), "input_size"),
+    "input_size W": (dict(input_size=(1, 1, 32, 32, 31)), "input_size"),
+    "scales": (dict(scales=(2, 2)), "scales"),
+    "cores": (dict(cores=0), "cores is 0"),
+    "empty": (dict(grad_output_shape=(0, 1, 2, 2, 2)), "grad_output_shape"),
+}
+
+
+@pytest.mark.parametrize(("change", "said"), BAD_950.values(), ids=BAD_950)
+def test_950_refuses(change, said):
+    good = {"grad_output_shape": (1, 1, 64, 64, 64), "grad_input_shape": CUBE, "input_size": CUBE,
+            "grad_input_dtype": "float32"}  # fmt: skip
+    assert nearest_950(**good).sch_id == 3
+    with pytest.raises(TilingError, match=said) as caught:
+        nearest_950(**{**good, **change})
+    assert caught.value.status == 561002
+
+
+# ---- A2 and A3 ----
+
+
+def up_from(value: float) -> float:
+    return float(np.nextafter(np.float32(value), np.float32(np.inf)))
+
+
+@pytest.mark.parametrize(("scale", "slide"),
+    [(0.1, 64), (6, 64), (up_from(6), 48), (10, 48), (up_from(10), 32), (24, 32),
+     (up_from(24), 16), (50, 16)])  # fmt: skip
+@pytest.mark.parametrize("axis", range(3))
+def test_slide_size_by_the_largest_scale(scale, slide, axis):
+    scales = [0.05, 0.05, 0.05]
+    scales[axis] = scale
+    tiling = nearest_a2((1, 1, 999, 999, 999), (1, 1, 99, 99, 99), scales=scales)
+    assert column(tiling, "slide_size") == (slide,) * 3
+    product = np.float32(slide) * np.float32(scale)
+    assert tiling.passes[axis].k == min(math.ceil(product) + 5, 999)
+
+
+def test_scales_above_50_fail():
+    shape = (1, 1, 50, 50, 50)
+    assert nearest_a2(shape, (1, 1, 1, 1, 1)).passes[0].scale == 50
+    for bad in ({"scales": (0, up_from(50), 0)}, {"scales": (math.inf, 1, 1)}):
+        with pytest.raises(TilingError, match=r"50\.0"):
+            nearest_a2(shape, (1, 1, 2, 2, 2), **bad)
+    with pytest.raises(TilingError, match=r"51\.0"):
+        nearest_a2((1, 1, 1, 51, 1), (1, 1, 1, 1, 1))
+
+
+@pytest.mark.parametrize(("scale", "active"),
+    [(1.0, False), (1 + 9e-7, False), (1 - 9e-7, False), (1 + 1.1e-6, True),
+     (1 - 1.1e-6, True)])  # fmt: skip
+def test_scales_near_one_need_no_pass(scale, active):
+    nearest = nearest_a2((1, 1, 8, 8, 8), (1, 1, 8, 8, 4), scales=(scale, scale, 2))
+    assert column(nearest, "active") == (active, active, True)
+    trilinear = trilinear_a2((1, 1, 8, 8, 8), (1, 1, 4, 4, 4), inverse_scales=(scale, scale, 0.5))
+    assert column(trilinear, "active") == (active, active, True)
+    assert trilinear.skipped == ("" if active else "DH")
+
+
+def test_skipped_axes():
+    assert trilinear_a2((1, 1, 2, 2, 2**20), (1, 1, 1, 2, 2**20 - 1)).skipped == "W"
+    assert trilinear_a2((1, 1, 2, 2, 1000), (1, 1, 1, 2, 999)).skipped == ""
+    assert nearest_a2((1, 1, 2, 2, 2**20), (1, 1, 1, 2, 2**20 - 1)).skipped == ""
+    assert nearest_a2((1, 1, 2, 3, 2), (1, 1, 1, 2, 2), scales=(2, 1, 1)).skipped == "H"
+
+
+def test_ratios_below_one_fiftieth_fail():
+    least = float(np.float32(0.02))
+    below = float(np.nextafter(np.float32(least), np.float32(0)))
+    shape = (1, 1, 4, 4, 4)
+    assert trilinear_a2(shape, shape, inverse_scales=(least,) * 3).passes[2].scale == 1
+    for axis in range(3):
+        scales = [1.0, 1.0, 1.0]
+        scales[axis] = below
+        with pytest.raises(TilingError, match="ratios"):
+            trilinear_a2(shape, shape, inverse_scales=scales)
+    assert trilinear_a2((1, 1, 50, 1, 1), (1, 1, 1, 1, 1)).passes[0].k == 50
+    for corners in (False, True):
+        with pytest.raises(TilingError, match="ratios"):
+            trilinear_a2((1, 1, 51, 1, 1), (1, 1, 1, 1, 1), align_corners=corners)
+
+
+def test_trilinear_scale_rules():
+    """Equal sizes come first, then corners, then the attribute, then the sizes' ratio."""
+    o, i = (1, 1, 7, 9, 1), (1, 1, 7, 3, 5)
+    third = float(np.float32(3) / np.float32(9))
+    assert column(trilinear_a2(o, i), "scale") == (1, third, 5)
+    assert column(trilinear_a2(o, i, inverse_scales=(2, 3, 0)), "scale") == (1, 3, 5)
+    corners = trilinear_a2(o, i, inverse_scales=(2, 3, 4), align_corners=True)
+    assert column(corners, "scale") == (1, 0.25, 0)
+    assert column(corners, "k") == (0, 9, 1)
+
+
+@pytest.mark.parametrize(("scale", "k"), [(2, 14), (2.5, 12), (3, 11), (19.9999, 6), (20, 5),
+    (19.99999, 5), (0.02, 1004), (math.inf, 4)])  # fmt: skip
+def test_trilinear_k(scale, k):
+    """ceil(20 / scale) + 4, where up to 1e-6 above an integer does not count."""
+    shapes = (1, 1, 1, 1, 5000), (1, 1, 1, 1, 100)
+    assert trilinear_a2(*shapes, inverse_scales=(1, 1, scale)).passes[2].k == k
+
+
+def test_corners_onto_one_source_need_all():
+    assert trilinear_a2((1, 1, 1, 1, 40), (1, 1, 1, 1, 1), align_corners=True).passes[2].k == 40
+
+
+@pytest.mark.parametrize("plan", [nearest_a2, trilinear_a2])
+def test_halves_take_half_and_blocks_of_sixteen(plan):
+    shapes = (1, 1, 3, 3, 3), (1, 1, 2, 2, 3)
+    single, half = plan(*shapes), plan(*shapes, "float16")
+    assert (single.inter_w, single.inter_h) == (0, 24)  # 18 elements in blocks of 8
+    assert (half.inter_w, half.inter_h) == (0, 32)
+    reserved = single.workspace_size - 4 * (24 + single.radio * single.cores)
+    assert reserved in (16 * 2**20, 32 * 2**20)
+    assert half.workspace_size == reserved + 2 * (32 + half.radio * half.cores)
+    assert plan(*shapes, "bfloat16") == half
+
+
+@pytest.mark.parametrize("plan", [nearest_a2, trilinear_a2])
+@pytest.mark.parametrize("active", ["", "D", "H", "W", "DH", "DW", "HW", "DHW"])
+def test_memory_between_active_passes(plan, active):
+    """What W leaves needs room where a pass follows, what H leaves where D follows."""
+    i = [8, 8, 8]
+    o = [16 if axis in active else 8 for axis in "DHW"]
+    tiling = plan((1, 1, *o), (1, 1, *i))
+    assert column(tiling, "active") == tuple(axis in (active or "W") for axis in "DHW")
+    after_w, after_h = o[0] * o[1] * i[2], o[0] * i[1] * i[2]
+    wanted = (after_w * (active in ("DW", "HW", "DHW")), after_h * (active in ("DH", "DHW")))
+    assert (tiling.inter_w, tiling.inter_h) == wanted
+
+
+@pytest.mark.parametrize(("n", "columns"), [(11, (True, True)), (12, (True, True)),
+    (13, (True, False)), (96, (True, False)), (97, (False, False))])  # fmt: skip
+def test_nearest_splits_columns_where_they_are_as_many(n, columns):
+    tiling = nearest_a2((n, 1, 1, 16, 6), (n, 1, 2, 8, 12), cores=2)
+    assert column(tiling, "columns")[:2] == columns
+    assert column(tiling, "rows") == (max(n, 96), max(n, 12), 16 * n)
+
+
+def test_matrix_refusals():
+    for plan in (nearest_a2, trilinear_a2):
+        for bad in ({"dtype": "float64"}, {"cores": 0}):
+            with pytest.raises(TilingError, match=next(iter(bad))):
+                plan((1, 1, 4, 4, 4), (1, 1, 2, 2, 2), **bad)
+        for shapes in (((1, 4, 4, 4), CUBE), (CUBE, (1, 1, 0, 2, 2)), (CUBE, (1, 1, 2, 2))):
+            with pytest.raises(TilingError, match="5 sizes > 0"):
+                plan(*shapes)
