@@ -166,7 +166,8 @@ def answer(op, source, i, o, scales=None, align_corners=False, rule="aclnn"):
     scales = scales if isinstance(scales, tuple | list) else (scales,) * 3
     value = np.asarray(source).astype(np.float64)
     magnitude, roundings = np.abs(value), 0
-    for axis in (2, 1, 0):
+    cheap = sorted(range(3), key=lambda k: i[k] / o[k] if op.endswith("_backward") else o[k] / i[k])
+    for axis in cheap:  # what shrinks most comes first
         m = matrix(op, i[axis], o[axis], scales[axis], align_corners, rule, source.dtype.name)
         m = m if op.endswith("_backward") else m.T
         value = _along(value, m, axis)

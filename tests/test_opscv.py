@@ -78,13 +78,18 @@ def test_case(number, case):
             compare(op, g[:1, :1], got[:1, :1], i, o, align_corners, kind)
             assert (got == got[0, 0]).all()
             continue
-        # In parts: the oracle needs many times the memory of what it checks. Of many parts, which
-        # are many planes of one size, about eight and the last.
-        parts = [
-            np.s_[n : n + 1, c : c + 3] for n in range(shape[0]) for c in range(0, shape[1], 3)
-        ]
-        for part in {len(parts) - 1, *range(0, len(parts), max(1, len(parts) // 8))}:
-            compare(op, g[parts[part]], got[parts[part]], i, o, align_corners, kind)
+        for part in parts(shape, 3):
+            compare(op, g[part], got[part], i, o, align_corners, kind)
+
+
+def parts(shape, channels):
+    """What is compared at a time, for the oracle needs many times the memory of what it checks.
+
+    Of many parts, which are many planes of one size, about eight and the last.
+    """
+    n, c = shape[:2]
+    every = [np.s_[k : k + 1, m : m + channels] for k in range(n) for m in range(0, c, channels)]
+    return [*every[:-1][:: max(1, len(every) // 8)], every[-1]]
 
 
 def compare(op, g, got, i, o, align_corners, kind):
