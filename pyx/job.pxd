@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """job.h and magic.h as Cython sees them."""
 
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 
 cdef extern from "upsample3d/magic.h" nogil:
@@ -16,7 +16,7 @@ cdef extern from "upsample3d/magic.h" nogil:
 cdef extern from "upsample3d/job.h" nogil:
     enum: FLOAT32, FLOAT16, BFLOAT16, FLOAT64
     enum: SUM, PICK, SAME
-    enum: W_NONE, W_LANES, W_COLUMNS
+    enum: W_NONE, W_LANES, W_COLUMNS, W_LOOKUP
     enum: COLUMN_BYTES
 
     ctypedef struct band_t:
@@ -26,6 +26,11 @@ cdef extern from "upsample3d/job.h" nogil:
         const void *w
         int64_t kind
 
+    ctypedef struct lookup_t:
+        int64_t terms, stride, step
+        const int32_t *first
+        const float *w
+
     ctypedef struct strides_t:
         int64_t n, c, d, h, w, lane
 
@@ -34,12 +39,13 @@ cdef extern from "upsample3d/job.h" nogil:
 
     ctypedef struct job_t:
         int64_t dtype, itemsize
-        int64_t copy, copy_bytes, copy_unit
+        int64_t pick, copy_bytes, copy_unit
         band_t d, h, w
+        lookup_t table
         int64_t planes, channels, lanes
         strides_t source, result
         int64_t source_row, result_row, source_slab
-        int64_t w_form, group, stream
+        int64_t w_form, own_rows, ahead, group, stream
         int64_t h_run, w_run, h_runs, w_runs, h_piece, w_piece
         int64_t inner, groups, units, slab
         magic_t by_d, by_w_runs, by_h_runs, by_channels

@@ -62,11 +62,14 @@ THIRD_PARTY = {"numpy", "ml_dtypes", "tqdm"}
 
 OPS = "nearest trilinear exact align_corners aclnn torch"
 MAY_NOT_SAY = {
-    "pyx/gather.pyx": OPS + " raise malloc calloc free new empty BFLOAT16 FLOAT16 nogil_off cores",
+    "pyx/gather.pyx": OPS + " raise malloc calloc free new empty BFLOAT16 FLOAT16 cores",
+    "pyx/sum.pxi": OPS + " raise malloc calloc free new empty BFLOAT16 FLOAT16 cores threads",
+    "pyx/pick.pxi": OPS + " raise malloc calloc free new empty dtype cores threads",
     "pyx/cpu.pyx": OPS + " malloc gather stride",
     "include/upsample3d/job.h": OPS + " malloc static inline",
     "include/upsample3d/magic.h": OPS + " malloc job_t",
     "include/upsample3d/rows.h": OPS + " malloc new delete throw job_t omp",
+    "include/upsample3d/width.h": OPS + " malloc new delete throw job_t omp",
     "include/upsample3d/vectors.h": OPS + " malloc new delete throw job_t omp",
     "python/upsample3d/bands.py": "raise strides stride float16 bfloat16 NCDHW threads out_strides",
     "python/upsample3d/layout.py": "raise numpy scale align_corners threads " + OPS,
@@ -185,7 +188,7 @@ SOURCES = [
     path
     for pattern in ("include/**/*.h", "pyx/*.p*", "python/**/*.py*", "tests/*.py", "bench/*.py")
     for path in sorted(ROOT.glob(pattern))
-    if path.suffix in {".h", ".pyx", ".pxd", ".py", ".pyi"}
+    if path.suffix in {".h", ".pyx", ".pxd", ".pxi", ".py", ".pyi"}
 ]
 
 

@@ -13,8 +13,9 @@ enum { FLOAT32 = 0, FLOAT16 = 1, BFLOAT16 = 2, FLOAT64 = 3 };
 /* What a band does: SUM adds weighted sources, PICK copies one source per result, SAME copies source k to result k. */
 enum { SUM = 0, PICK = 1, SAME = 2 };
 
-/* How the W pass runs: rows lie ready (SAME), lanes are summed along the row, or rows are turned into columns. */
-enum { W_NONE = 0, W_LANES = 1, W_COLUMNS = 2 };
+/* How the W pass runs: rows lie ready (SAME), lanes are summed along the row, rows are turned into columns, or lanes
+ * are looked up in a table. */
+enum { W_NONE = 0, W_LANES = 1, W_COLUMNS = 2, W_LOOKUP = 3 };
 
 /* Results that are turned into columns together: one cache line of reals. */
 #define COLUMN_BYTES 64
@@ -27,6 +28,15 @@ typedef struct {
     const void *w;        /* in the accumulator's type; NULL: every weight is one */
     int64_t kind;         /* SUM, PICK or SAME */
 } band_t;
+
+/* A band of W as a rectangle: result x = sum over t of w[t * stride + x] * source[first[x] + t * step], t < terms.
+ * Results and sources count elements of a row, lanes included. Weight 0: no such term. Readable up to a vector past the
+ * end. */
+typedef struct {
+    int64_t terms, stride, step;
+    const int32_t *first;
+    const float *w;
+} lookup_t;
 
 /* Bytes from one index to the next. In channels-last memory the lanes are the channels, and c is 0. */
 typedef struct {
@@ -46,15 +56,18 @@ typedef struct {
 
 typedef struct {
     int64_t dtype, itemsize;
-    int64_t copy;                  /* SCH_ID 0: elements are moved as bytes, not summed */
+    int64_t pick;                  /* every result is one source: elements are moved as bytes, not summed */
     int64_t copy_bytes, copy_unit; /* SCH_ID 0 between alike dense arrays: their size, and bytes per unit; else 0 */
     band_t d, h, w;
+    lookup_t table;           /* of w, for W_LOOKUP */
     int64_t planes, channels; /* plane p is (n, c) = (p / channels, p % channels) */
     int64_t lanes;            /* elements that go together along w: C in channels-last memory, else 1 */
     strides_t source, result;
     int64_t source_row, result_row; /* whether a row's elements are contiguous */
     int64_t source_slab;            /* whether a slab's rows are, too */
-    int64_t w_form;                 /* W_NONE, W_LANES or W_COLUMNS */
+    int64_t w_form;                 /* W_NONE, W_LANES, W_COLUMNS or W_LOOKUP */
+    int64_t own_rows;               /* whether H writes rows of its own, though it may have nothing to add */
+    int64_t ahead;                  /* bytes of new slabs that a tile asks for ahead, at most */
     int64_t group;                  /* result rows that are finished together */
     int64_t stream;                 /* whether results go past the cache */
     int64_t h_run, w_run;           /* results of a tile along h and w */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a row is: sum rows with weights, turn them into columns and back, round and store, move.
+/* What a row is: sum rows with weights, round and store, move, pick.
  *
  * Elements are what memory holds: float, double, f16, bf16. Reals are what is summed: float, or double for double.
  * Multiply and add round separately (the build forbids contraction), so every CPU level gives the same bits.
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <utility>
+#include <type_traits>
 
 #include "job.h"
 #include "vectors.h"
@@ -32,27 +32,34 @@ template <class real, class function> INLINE void with_element(int64_t dtype, fu
 /* ---- Sums of rows: the one primitive of all three axes ---- */
 
 /* V vectors of sum[x] = w[0]*row0[x] + w[1]*row1[x] + ..., rows `stride` bytes apart, continuing `sum` when onto. */
-template <int V, bool unit, class real, class element>
-INLINE void sum_vectors(real *sum, const element *row, int64_t stride, int64_t terms, const real *w, bool onto) {
-    vec<real> total[V];
+template <int V, bool unit, class real, class element, class out>
+INLINE void sum_vectors(out *sum, const element *row, int64_t stride, int64_t terms, const real *w, bool onto) {
+    vec<real> total[V], term[V];
+    load_vectors<V, real>(total, row);
+    if (!unit) {
 #pragma GCC unroll 4
-    for (int v = 0; v < V; v++) {
-        total[v] = unit ? load(row + v * LANES<real>) : load(row + v * LANES<real>) * w[0];
-        if (onto) total[v] = load(sum + v * LANES<real>) + total[v];
+        for (int v = 0; v < V; v++) total[v] *= w[0];
+    }
+    if constexpr (std::is_same_v<out, real>) {
+        if (onto) {
+            load_sums<element, V>(term, sum);
+#pragma GCC unroll 4
+            for (int v = 0; v < V; v++) total[v] = term[v] + total[v];
+        }
     }
 #pragma GCC unroll 4
     for (int64_t t = 1; t < terms; t++) {
         row = at(row, stride);
+        load_vectors<V, real>(term, row);
 #pragma GCC unroll 4
-        for (int v = 0; v < V; v++) total[v] += unit ? load(row + v * LANES<real>) : load(row + v * LANES<real>) * w[t];
+        for (int v = 0; v < V; v++) total[v] += unit ? term[v] : term[v] * w[t];
     }
-#pragma GCC unroll 4
-    for (int v = 0; v < V; v++) store(sum + v * LANES<real>, total[v]);
+    store_sums<element, V, real>(sum, total);
 }
 
 /* n of them. The end is an overlapping vector where that is possible: what it writes twice is the same. */
-template <bool unit, class real, class element>
-INLINE void sum_run(real *sum, const element *row, int64_t stride, int64_t terms, const real *w, int64_t n, bool onto) {
+template <bool unit, class real, class element, class out>
+INLINE void sum_run(out *sum, const element *row, int64_t stride, int64_t terms, const real *w, int64_t n, bool onto) {
     constexpr int V = LANES<real>;
     int64_t x = 0;
     for (; x + 4 * V <= n; x += 4 * V) sum_vectors<4, unit>(sum + x, row + x, stride, terms, w, onto);
@@ -71,150 +78,70 @@ INLINE void sum_run(real *sum, const element *row, int64_t stride, int64_t terms
     store_some(sum + x, total, n - x);
 }
 
-/* Up to four rows are read side by side; more than four streams of DRAM at once are slower than a sum kept in cache. */
+template <bool unit, class real, class element, class out>
+INLINE void sum_terms(out *sum, const element *row, int64_t stride, int64_t terms, const real *w, int64_t n,
+                      bool onto) {
+    switch (terms) {
+    case 0: memset(sum, 0, n * sizeof(out)); break; /* an empty band gives +0.0 */
+    case 1: sum_run<unit>(sum, row, stride, 1, w, n, onto); break;
+    case 2: sum_run<unit>(sum, row, stride, 2, w, n, onto); break;
+    case 3: sum_run<unit>(sum, row, stride, 3, w, n, onto); break;
+    case 4: sum_run<unit>(sum, row, stride, 4, w, n, onto); break;
+    default: sum_run<unit>(sum, row, stride, terms, w, n, onto);
+    }
+}
+
+/* More than so many streams of DRAM at once are slower than a sum that is kept in the cache and continued. */
 constexpr int64_t STREAMS = 4;
 
 template <bool unit, class real, class element>
-INLINE void sum_streams(real *sum, const element *row, int64_t stride, int64_t terms, const real *w, int64_t n,
-                        bool onto) {
+static __attribute__((noinline)) void sum_streams(real *sum, const element *row, int64_t stride, int64_t terms,
+                                                  const real *w, int64_t n, bool onto) {
     for (; terms > STREAMS; terms -= STREAMS, onto = true) {
         sum_run<unit>(sum, row, stride, STREAMS, w, n, onto);
         row = at(row, STREAMS * stride);
         if (!unit) w += STREAMS;
     }
-    switch (terms) {
-    case 1: sum_run<unit>(sum, row, stride, 1, w, n, onto); break;
-    case 2: sum_run<unit>(sum, row, stride, 2, w, n, onto); break;
-    case 3: sum_run<unit>(sum, row, stride, 3, w, n, onto); break;
-    case 4: sum_run<unit>(sum, row, stride, 4, w, n, onto); break;
-    default: memset(sum, 0, n * sizeof(real)); /* an empty band gives +0.0 */
-    }
-}
-
-template <class real, class element>
-static __attribute__((noinline)) void sum_elements(real *sum, const element *row, int64_t stride, int64_t terms,
-                                                   const real *w, int64_t n, bool onto) {
-    if (w)
-        sum_streams<false>(sum, row, stride, terms, w, n, onto);
-    else
-        sum_streams<true>(sum, row, stride, terms, w, n, onto);
+    sum_terms<unit>(sum, row, stride, terms, w, n, onto);
 }
 
 /* sum[x] (+)= w[0]*row0[x] + w[1]*row1[x] + ... for x < n: n elements of `terms` rows that lie `stride` bytes apart. */
 template <class real>
 static inline void sum_rows(real *sum, const char *row, int64_t dtype, int64_t stride, int64_t terms, const real *w,
                             int64_t n, bool onto) {
-    with_element<real>(
-        dtype, [=](auto element) { sum_elements(sum, (const decltype(element) *)row, stride, terms, w, n, onto); });
+    with_element<real>(dtype, [=](auto element) {
+        auto *elements = (const decltype(element) *)row;
+        if (w)
+            sum_streams<false>(sum, elements, stride, terms, w, n, onto);
+        else
+            sum_streams<true>(sum, elements, stride, terms, w, n, onto);
+    });
 }
 
-/* One result of a column's worth of rows: small enough to stay in registers however many terms there are. */
-template <bool unit, class real>
-INLINE void sum_column(real *sum, const real *row, int64_t stride, int64_t terms, const real *w) {
-    constexpr int V = COLUMN<real> / LANES<real>;
-    switch (terms) {
-    case 0: memset(sum, 0, COLUMN_BYTES); break;
-    case 1: sum_vectors<V, unit>(sum, row, stride, 1, w, false); break;
-    case 2: sum_vectors<V, unit>(sum, row, stride, 2, w, false); break;
-    case 3: sum_vectors<V, unit>(sum, row, stride, 3, w, false); break;
-    case 4: sum_vectors<V, unit>(sum, row, stride, 4, w, false); break;
-    default: sum_vectors<V, unit>(sum, row, stride, terms, w, false);
-    }
-}
-
-template <bool unit, class real>
-INLINE void sum_results(real *sums, int64_t sums_stride, const real *rows, int64_t stride, const band_t *band,
-                        int64_t first, int64_t last, int64_t n) {
+template <bool unit, class real, class out>
+static __attribute__((noinline)) void sum_results(out *sums, int64_t sums_stride, const real *rows, int64_t stride,
+                                                  const band_t *band, int64_t first, int64_t last, int64_t n) {
     for (int64_t k = first; k < last; k++, sums = at(sums, sums_stride)) {
         const real *row = at(rows, (band->lo[k] - band->lo[first]) * stride);
         const real *w = unit ? nullptr : (const real *)band->w + band->start[k];
-        int64_t terms = band->start[k + 1] - band->start[k];
-        if (n == COLUMN<real>)
-            sum_column<unit>(sums, row, stride, terms, w);
+        sum_terms<unit>(sums, row, stride, band->start[k + 1] - band->start[k], w, n, false);
+    }
+}
+
+/* Results first .. last of a band, each a row of n elements; rows[0] is source lo[first]. Strides in bytes. */
+template <class real>
+static inline void sum_band(char *sums, int64_t dtype, int64_t sums_stride, const real *rows, int64_t stride,
+                            const band_t *band, int64_t first, int64_t last, int64_t n) {
+    with_element<real>(dtype, [=](auto element) {
+        auto *elements = (decltype(element) *)sums;
+        if (band->w)
+            sum_results<false>(elements, sums_stride, rows, stride, band, first, last, n);
         else
-            sum_streams<unit>(sums, row, stride, terms, w, n, false);
-    }
+            sum_results<true>(elements, sums_stride, rows, stride, band, first, last, n);
+    });
 }
 
-/* Results first .. last of a band, each a row of n reals; rows[0] is source lo[first]. Strides in bytes. */
-template <class real>
-static __attribute__((noinline)) void sum_band(real *sums, int64_t sums_stride, const real *rows, int64_t stride,
-                                               const band_t *band, int64_t first, int64_t last, int64_t n) {
-    if (band->w)
-        sum_results<false>(sums, sums_stride, rows, stride, band, first, last, n);
-    else
-        sum_results<true>(sums, sums_stride, rows, stride, band, first, last, n);
-}
-
-/* ---- Rows into columns and back, so that the W pass is a sum of rows too ---- */
-
-/* Swaps the off-diagonal quarters of every 2s x 2s block: done for s = 1, 2, 4, ... this transposes. */
-template <int s, class vector, int... lane>
-INLINE void swap_quarters(vector &a, vector &b, std::integer_sequence<int, lane...>) {
-    constexpr int V = sizeof...(lane);
-    vector upper = __builtin_shufflevector(a, b, ((lane & s) ? V + lane - s : lane)...);
-    vector lower = __builtin_shufflevector(a, b, ((lane & s) ? V + lane : lane + s)...);
-    a = upper;
-    b = lower;
-}
-template <int s, class vector> INLINE void transpose(vector *m) {
-    constexpr int V = sizeof(vector) / sizeof(m[0][0]);
-    if constexpr (s < V) {
-#pragma GCC unroll 16
-        for (int i = 0; i < V; i++)
-            if (!(i & s)) swap_quarters<s>(m[i], m[i + s], std::make_integer_sequence<int, V>());
-        transpose<2 * s>(m);
-    }
-}
-
-/* columns[x][r] = rows[r][x] for x < n; rows beyond `count` repeat the last. Cost: log2 V shuffles per vector. */
-template <class real>
-static __attribute__((noinline)) void to_columns(real *columns, const real *rows, int64_t stride, int64_t count,
-                                                 int64_t n) {
-    constexpr int V = LANES<real>;
-    if (n < V) {
-        for (int64_t x = 0; x < n; x++)
-            for (int64_t r = 0; r < COLUMN<real>; r++)
-                columns[x * COLUMN<real> + r] = read<real>(at(rows, (r < count ? r : count - 1) * stride) + x);
-        return;
-    }
-    for (int64_t x = 0;; x += V) {
-        if (x > n - V) x = n - V; /* the last block overlaps */
-        for (int r = 0; r < COLUMN<real>; r += V) {
-            vec<real> m[V];
-#pragma GCC unroll 16
-            for (int i = 0; i < V; i++) m[i] = load(at(rows, (r + i < count ? r + i : count - 1) * stride) + x);
-            transpose<1>(m);
-#pragma GCC unroll 16
-            for (int i = 0; i < V; i++) store(columns + (x + i) * COLUMN<real> + r, m[i]);
-        }
-        if (x == n - V) return;
-    }
-}
-
-template <class element, class real>
-static __attribute__((noinline)) void from_columns(element *rows, int64_t stride, const real *columns, int64_t count,
-                                                   int64_t n) {
-    constexpr int V = LANES<real>;
-    for (int64_t x = 0;; x += V) {
-        if (x > n - V) x = n >= V ? n - V : 0;
-        for (int r = 0; r < COLUMN<real> && r < count; r += V) {
-            vec<real> m[V];
-#pragma GCC unroll 16
-            for (int i = 0; i < V; i++) m[i] = load(columns + (x + i) * COLUMN<real> + r);
-            transpose<1>(m);
-#pragma GCC unroll 16
-            for (int i = 0; i < V; i++)
-                if (r + i < count) {
-                    if (n >= V)
-                        store(at(rows, (r + i) * stride) + x, m[i]);
-                    else
-                        store_some(at(rows, (r + i) * stride), m[i], n);
-                }
-        }
-        if (x >= n - V) return;
-    }
-}
+/* ---- One row, rounded ---- */
 
 template <class element, class real>
 static __attribute__((noinline)) void round_elements(element *row, const real *sum, int64_t n) {
@@ -222,14 +149,6 @@ static __attribute__((noinline)) void round_elements(element *row, const real *s
     int64_t x = 0;
     for (; x + V <= n; x += V) store(row + x, load(sum + x));
     if (x < n) store_some(row + x, load_some<real>(sum + x, n - x), n - x);
-}
-
-/* rows[r][x] = columns[x][r] rounded, for r < count, x < n. `columns` may be read up to a vector past its end. */
-template <class real>
-static inline void round_columns(char *rows, int64_t dtype, int64_t stride, const real *columns, int64_t count,
-                                 int64_t n) {
-    with_element<real>(dtype,
-                       [=](auto element) { from_columns((decltype(element) *)rows, stride, columns, count, n); });
 }
 
 /* row[x] = sum[x] rounded, for x < n. */
@@ -271,6 +190,28 @@ static inline void stream_bytes(char *to, const char *from, int64_t n) {
     int64_t x = head;
     for (; x + CACHE_LINE <= n; x += CACHE_LINE) stream_line(to + x, from + x);
     memcpy(to + x, from + x, n - x);
+}
+
+/* Source bytes that will be read soon: `runs` of them, each `bytes` long, `stride` apart, asked for little by little.
+ */
+typedef struct {
+    const char *run;
+    int64_t done, bytes, runs, stride;
+    int64_t step; /* bytes for each result row that is finished meanwhile */
+} ahead_t;
+
+/* Asks for what belongs to `rows` more result rows, so that the memory is busy while sums in the cache are at work. */
+static inline void read_ahead(ahead_t *ahead, int64_t rows) {
+    for (int64_t left = rows * ahead->step; left > 0 && ahead->runs > 0;) {
+        int64_t end = ahead->done + left < ahead->bytes ? ahead->done + left : ahead->bytes;
+        left -= end - ahead->done;
+        for (; ahead->done < end; ahead->done += CACHE_LINE) __builtin_prefetch(ahead->run + ahead->done);
+        if (end == ahead->bytes) {
+            ahead->run += ahead->stride;
+            ahead->runs--;
+            ahead->done = 0;
+        }
+    }
 }
 
 /* ---- The floating-point mode a worker computes in: nearest even, no flush to zero ---- */

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <utility>
+
 #include "job.h"
 
 /* The only lines of the project that ask which instructions there are. */
@@ -31,6 +33,7 @@ struct bf16 {
 typedef float floats __attribute__((vector_size(VECTOR_BYTES)));
 typedef double doubles __attribute__((vector_size(VECTOR_BYTES)));
 typedef uint32_t words __attribute__((vector_size(VECTOR_BYTES)));
+typedef int32_t ints __attribute__((vector_size(VECTOR_BYTES)));
 typedef uint16_t halves __attribute__((vector_size(VECTOR_BYTES / 2)));
 
 template <class real> struct vector_of;
@@ -59,6 +62,14 @@ template <class type> INLINE type read(const void *p) {
 INLINE floats load(const float *p) { return read<floats>(p); }
 INLINE doubles load(const double *p) { return read<doubles>(p); }
 INLINE floats load(const bf16 *p) { return same_bits<floats>(__builtin_convertvector(read<halves>(p), words) << 16); }
+
+INLINE words load_bits(const uint16_t *p) { return __builtin_convertvector(read<halves>(p), words); }
+INLINE words load_bits(const uint32_t *p) { return read<words>(p); }
+INLINE void store_bits(uint32_t *p, words x) { memcpy(p, &x, sizeof x); }
+INLINE void store_bits(uint16_t *p, words x) {
+    halves low = __builtin_convertvector(x, halves);
+    memcpy(p, &low, sizeof low);
+}
 
 INLINE void store(float *p, floats x) { memcpy(p, &x, sizeof x); }
 INLINE void store(double *p, doubles x) { memcpy(p, &x, sizeof x); }
@@ -103,6 +114,85 @@ INLINE void store(f16 *p, floats x) {
     half = magnitude > 0x7f800000 ? words{} + 0x7e00 : half;
     halves rounded = __builtin_convertvector(half | ((bits >> 16) & 0x8000), halves);
     memcpy(p, &rounded, sizeof rounded);
+}
+#endif
+
+/* ---- V vectors at once. A register of bf16 splits into even and odd lanes with a shift and a mask, which is cheaper
+ * than widening each half; sums keep that order until they are stored. ---- */
+
+template <class element> constexpr bool SPLIT = false;
+template <> inline constexpr bool SPLIT<bf16> = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+
+/* Lanes `first`, first + step, ... of a and b in one. */
+template <int first, int step, class vector, int... lane>
+INLINE vector every(vector a, vector b, std::integer_sequence<int, lane...>) {
+    return __builtin_shufflevector(a, b, (first + step * lane)...);
+}
+/* Lanes first, V + first, first + 1, V + first + 1, ... */
+template <int first, class vector, int... lane>
+INLINE vector interleave(vector a, vector b, std::integer_sequence<int, lane...>) {
+    return __builtin_shufflevector(a, b, (first + lane / 2 + lane % 2 * int(sizeof...(lane)))...);
+}
+template <int V, class real, class element> INLINE void load_vectors(vec<real> *x, const element *p) {
+    constexpr int L = LANES<real>;
+    if constexpr (SPLIT<element> && V % 2 == 0) {
+#pragma GCC unroll 4
+        for (int v = 0; v < V; v += 2) {
+            words two = read<words>(p + v * L);
+            x[v] = same_bits<floats>(two << 16);
+            x[v + 1] = same_bits<floats>(two & 0xffff0000);
+        }
+    } else {
+#pragma GCC unroll 4
+        for (int v = 0; v < V; v++) x[v] = load(p + v * L);
+    }
+}
+/* Sums that were loaded as this element. */
+template <class element, int V, class real> INLINE void load_sums(vec<real> *x, const real *p) {
+    constexpr int L = LANES<real>;
+    constexpr auto lanes = std::make_integer_sequence<int, L>();
+#pragma GCC unroll 4
+    for (int v = 0; v < V; v++) x[v] = load(p + v * L);
+    if constexpr (SPLIT<element> && V % 2 == 0) {
+#pragma GCC unroll 4
+        for (int v = 0; v < V; v += 2) {
+            vec<real> even = every<0, 2>(x[v], x[v + 1], lanes);
+            x[v + 1] = every<1, 2>(x[v], x[v + 1], lanes);
+            x[v] = even;
+        }
+    }
+}
+template <class element, int V, class real, class out> INLINE void store_sums(out *p, const vec<real> *x) {
+    constexpr int L = LANES<real>;
+    constexpr auto lanes = std::make_integer_sequence<int, L>();
+#pragma GCC unroll 4
+    for (int v = 0; v < V; v++) {
+        if constexpr (SPLIT<element> && V % 2 == 0)
+            store(p + v * L, v % 2 ? interleave<L / 2>(x[v - 1], x[v], lanes) : interleave<0>(x[v], x[v + 1], lanes));
+        else
+            store(p + v * L, x[v]);
+    }
+}
+
+/* ---- Lanes of two registers by number: 0 .. V - 1 of a, V .. 2 V - 1 of b; other numbers give any lane ---- */
+
+#if VECTOR_BYTES == 64
+INLINE floats lookup(floats a, floats b, ints index) {
+    return (floats)_mm512_permutex2var_ps((__m512)a, (__m512i)index, (__m512)b);
+}
+#elif VECTOR_BYTES == 32
+INLINE floats lookup(floats a, floats b, ints index) {
+    __m256 of_a = _mm256_permutevar8x32_ps((__m256)a, (__m256i)index);
+    __m256 of_b = _mm256_permutevar8x32_ps((__m256)b, (__m256i)index);
+    return (floats)_mm256_blendv_ps(of_a, of_b, (__m256)(index << 28));
+}
+#else
+INLINE floats lookup(floats a, floats b, ints index) {
+    float both[2 * LANES<float>];
+    store(both, a);
+    store(both + LANES<float>, b);
+    index &= 2 * LANES<float> - 1;
+    return floats{both[index[0]], both[index[1]], both[index[2]], both[index[3]]};
 }
 #endif
 

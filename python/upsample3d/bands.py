@@ -20,6 +20,9 @@ from numpy.typing import NDArray
 SUM, PICK, SAME = 0, 1, 2
 """What a band does: adds weighted sources, copies one source per result, copies source k to k."""
 
+_LONGEST = 16
+"""Lanes of the longest vector."""
+
 Indices = NDArray[np.int64]
 Weights = NDArray[np.floating[Any]]
 
@@ -51,6 +54,26 @@ class Band:
         if self.w is not None or not (self.hi - self.lo == 1).all():
             return SUM
         return SAME if np.array_equal(self.lo, np.arange(self.sources)) else PICK
+
+    def table(self, lanes: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """The band of a row of `lanes` elements per index as a rectangle: first sources, weights.
+
+        first: [results * lanes]. w: [terms, results * lanes], 0 where a result has fewer terms.
+        Both are longer by a vector's length, which repeats the last result.
+        """
+        terms = self.hi - self.lo
+        place = np.arange(max(1, int(terms.max(initial=0))))[:, None]
+        w = np.zeros((len(place), len(terms)), np.float32)
+        w[:] = -0.0
+        w[0] = 0.0
+        there = place < terms
+        w[there] = 1 if self.w is None else self.w[(self.start[:-1] + place)[there]]
+        first = self.lo[:, None] * lanes + np.arange(lanes)
+        pad = (0, _LONGEST)
+        return (
+            np.pad(first.ravel().astype(np.int32), pad, mode="edge"),
+            np.pad(np.repeat(w, lanes, axis=1), ((0, 0), pad), mode="edge"),
+        )
 
     def transposed(self) -> Band:
         """The band of the other direction: result k sums what source k went to, weights and all."""

@@ -78,7 +78,7 @@ def cut(
     total = memory.planes * memory.lanes * voxels * memory.itemsize
     threads = max(1, min(max_threads, total // THREAD_BYTES))
     pieces = UNITS_PER_THREAD * threads // (groups * len(d.lo))
-    tiles = tile(axes, memory, realsize, sch_id == 0, pieces)
+    tiles = tile(axes, memory, realsize, pieces)
     copy_bytes = memory.dense_bytes if sch_id == 0 else 0
     if copy_bytes:
         units, unit_bytes = -(-copy_bytes // COPY_UNIT), COPY_UNIT

@@ -10,8 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 SUM, PICK, SAME = 0, 1, 2
-W_NONE, W_LANES, W_COLUMNS = 0, 1, 2
-"""How the W pass runs: not at all, along lanes, or over rows turned into columns (job.h)."""
+W_NONE, W_LANES, W_COLUMNS, W_LOOKUP = 0, 1, 2, 3
+"""How the W pass runs: not at all, along lanes, over rows turned into columns, or by looking lanes
+up (job.h)."""
+
+MOST_TERMS = 6
+"""Terms that are looked up at most."""
 
 COLUMN_BYTES = 64
 """Rows that are turned into columns together fill one cache line of reals (job.h)."""
@@ -20,9 +24,13 @@ VECTOR = 16
 """Lanes of the longest vector: runs of w are multiples of it, and turning columns back may read so
 many beyond the last."""
 
-TILE_BYTES = 400_000
-"""Source bytes of a tile, all slabs of its band; they are re-read for the next d. Measured on a
-2 MB L2: 100, 200 and 400 KB take 1.27, 1.05 and 1 times as long for trilinear 96 -> 192."""
+TILE_BYTES = 600_000
+"""Source bytes of a tile, all slabs of its band; they are re-read for the next d. Measured on an L2
+of 1 MB: 250, 400 and 800 KB take 1.2, 1.04 and 1 times as long as 600 for trilinear gradients."""
+
+AHEAD_BYTES = 49_152
+"""New source bytes of a tile that are asked for ahead at most: as many as an L1 holds. More of them
+help 16-bit elements only. Measured on 32 -> 64 to 64 -> 128, 1 thread: 1.2 to 2 times as fast."""
 
 GROUP_BYTES = 262_144
 """Reals of the rows that are finished together. Not measured: they, their columns and the sums of
@@ -37,6 +45,10 @@ LINE_BYTES = 256
 
 STREAM_RUN = 4096
 """Bytes of rows that are finished before they are written together. Not measured."""
+
+
+ROWS = 16
+"""Rows that are looked up together, so that a table's part is read once for them. Not measured."""
 
 
 class Axis(Protocol):
@@ -73,13 +85,19 @@ class Memory(Protocol):
 class Tiles:
     """h_runs x w_runs tiles per plane and d, of h_run x w_run results each.
 
+    pick: every result is one source, to be moved. own_rows: rows are made in scratch before W, even
+    where H has nothing to add. ahead: bytes
+    of new slabs that are asked for ahead at most.
     h_piece, w_piece: how many sources of a result's window are summed at a time where the window is
     too long for the scratch, else 0. group: result rows that are finished together. stream: whether
     results go past the cache. tile_bytes: what a tile reads and writes at most. scratch:
     offsets of its parts, and its size (job.h).
     """
 
+    pick: bool
     w_form: int
+    own_rows: bool
+    ahead: int
     group: int
     stream: bool
     h_run: int
@@ -92,19 +110,20 @@ class Tiles:
     scratch: tuple[int, ...]
 
 
-def tile(
-    axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, copy: bool, pieces: int
-) -> Tiles:
+def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: int) -> Tiles:
     """The Tiles of bands d, h, w.
 
-    realsize: bytes that a sum has. copy: nothing is summed. pieces: into how many runs of rows a
-    plane is wanted cut at least.
+    realsize: bytes that a sum has. pieces: into how many runs of rows a plane is wanted cut at
+    least.
     """
     d, h, w = axes
     lanes, itemsize = memory.lanes, memory.itemsize
+    pick = d.kind != SUM and h.kind != SUM and w.kind != SUM
     if w.kind == SAME:
         w_form, group = W_NONE, 1
-    elif lanes * realsize >= COLUMN_BYTES:
+    elif _can_look_up(w, memory, realsize, pick):
+        w_form, group = W_LOOKUP, ROWS
+    elif lanes * realsize >= COLUMN_BYTES or pick:
         w_form, group = W_LANES, 1
     else:
         w_form, group = W_COLUMNS, COLUMN_BYTES // realsize
@@ -112,8 +131,8 @@ def tile(
     w_run = _run(w, most, VECTOR)
     width, line = _span(w, w_run) * lanes, w_run * lanes * itemsize
     result_bytes = memory.planes * lanes * len(d.lo) * len(h.lo) * len(w.lo) * itemsize
-    stream = not copy and memory.result_row and line >= LINE_BYTES and result_bytes >= STREAM_BYTES
-    if stream and w_form != W_COLUMNS:
+    stream = memory.result_row and line >= LINE_BYTES and result_bytes >= STREAM_BYTES
+    if stream and w_form in (W_NONE, W_LANES):
         group = max(1, STREAM_RUN // line)
 
     row_bytes = max(1, int((d.hi - d.lo).max())) * width * itemsize
@@ -122,23 +141,32 @@ def tile(
     h_run = _run(h, TILE_BYTES // max(1, row_bytes), group, pieces) if fits else 1
     rows, group = _span(h, h_run), min(group, h_run)
     h_piece = max(1, min(rows, GROUP_BYTES // (w_piece * lanes * realsize)))
-    whole = copy or (fits and (h_run > 1 or rows <= h_piece))
+    whole = pick or (fits and (h_run > 1 or rows <= h_piece))
     if not whole:
         rows, width = h_piece, w_piece * lanes
 
-    turned = w_form == W_COLUMNS
+    turned, looked_up = w_form == W_COLUMNS, w_form == W_LOOKUP
+    narrowest = int(w.hi.max()) if pick else int(_spans(w, w_run).min())
+    short = looked_up and narrowest * lanes < 2 * VECTOR  # rows that are read beyond their end
     in_place = whole and d.kind != SUM and memory.source_row and itemsize == realsize
-    as_they_are = whole and (h.kind == SAME or (h.kind == PICK and group == 1))
-    parts = (
+    summed = h.kind == SUM or (h.kind == PICK and group > 1)
+    own_rows = (short or not memory.source_row) if pick else (short or summed)
+    lines = (stream or not memory.result_row) and not (pick and w.kind == SAME)
+    slack = 2 * VECTOR if short else 0
+    sums = (
         0 if in_place else rows * width * realsize,
-        0 if as_they_are else group * width * realsize,
+        (group * width + slack) * realsize if own_rows or not whole else 0,
         width * COLUMN_BYTES if turned else 0,
-        (w_run * lanes + VECTOR) * COLUMN_BYTES if turned else w_run * lanes * realsize,
+        (w_run * lanes + VECTOR) * COLUMN_BYTES if turned else 0 if whole else lanes * realsize,
         0 if memory.source_row else width * itemsize,
-        group * line if stream or not memory.result_row else 0,
     )
+    packed = (int(w.hi.max()) * lanes + slack) * itemsize if own_rows and looked_up else 0
+    parts = ((0, 0, 0, 0, packed) if pick else sums) + (group * line if lines else 0,)
     return Tiles(
+        pick=pick,
         w_form=w_form,
+        own_rows=own_rows,
+        ahead=result_bytes if itemsize == 2 else AHEAD_BYTES,
         group=group,
         stream=stream,
         h_run=h_run,
@@ -148,8 +176,26 @@ def tile(
         h_piece=0 if whole else h_piece,
         w_piece=0 if whole else w_piece,
         tile_bytes=_span(h, h_run) * row_bytes + h_run * line,
-        scratch=_offsets((0,) * 6 if copy else parts),
+        scratch=_offsets(parts),
     )
+
+
+def _can_look_up(w: Axis, memory: Memory, realsize: int, pick: bool) -> bool:
+    """Whether every vector of results has its sources within two, on every CPU level."""
+    lanes, longest = memory.lanes, int((w.hi - w.lo).max(initial=0))
+    if realsize != 4 or lanes * realsize >= COLUMN_BYTES or not 1 <= longest <= MOST_TERMS:
+        return False
+    if pick and memory.itemsize > 4:
+        return False
+    if not pick and len(w.lo) < w.sources:
+        return False
+    first = (w.lo[:, None] * lanes + np.arange(lanes)).ravel()
+    for vector in (4, 8, VECTOR):
+        ends = np.pad(first, (0, -len(first) % vector), mode="edge").reshape(-1, vector)
+        last = first[-vector:]
+        if np.ptp(ends, axis=1).max() >= 2 * vector or np.ptp(last) >= 2 * vector:
+            return False
+    return True
 
 
 def _run(axis: Axis, most: int, step: int, pieces: int = 1) -> int:
@@ -158,19 +204,29 @@ def _run(axis: Axis, most: int, step: int, pieces: int = 1) -> int:
     pieces: into how many runs the axis is wanted cut at least, as far as `step` allows.
     """
     results = len(axis.lo)
-    run = results
-    while run > 1 and (_span(axis, run) > most or (run > step and results < run * pieces)):
-        run = -(-run // 2)
+    runs = max(1, min(pieces, results // step))
+    while True:
+        run = -(-results // runs)
         if run > step:
             run = -(-run // step) * step
-    return run
+        span = _span(axis, run)
+        if span <= most or run == 1:
+            return run
+        runs = max(
+            runs + 1, runs * span // (2 * max(most, 1))
+        )  # half of the way, for spans overlap
 
 
 def _span(axis: Axis, run: int) -> int:
     """The most sources that a tile of `run` results reaches."""
+    return max(0, int(_spans(axis, run).max()))
+
+
+def _spans(axis: Axis, run: int) -> NDArray[np.int64]:
     first = np.arange(0, len(axis.lo), run)
     last = np.minimum(first + run, len(axis.lo)) - 1
-    return max(0, int((axis.hi[last] - axis.lo[first]).max()))
+    spans: NDArray[np.int64] = axis.hi[last] - axis.lo[first]
+    return spans
 
 
 def _offsets(parts: tuple[int, ...]) -> tuple[int, ...]:

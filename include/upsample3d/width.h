@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The W pass where it runs along the row: rows are turned into columns and back, or lanes are looked up.
+ *
+ * Both add the terms of a result in the same order as everywhere. Columns take any band; looking up takes bands whose
+ * neighbouring results have neighbouring sources, and wins where a row of results is longer than its sources.
+ */
+#ifndef UPSAMPLE3D_WIDTH_H
+#define UPSAMPLE3D_WIDTH_H
+
+#include <stdint.h>
+
+#include <utility>
+
+#include "job.h"
+#include "rows.h"
+#include "vectors.h"
+
+/* ---- Rows into columns and back, so that the W pass is a sum of rows too ---- */
+
+/* Swaps the off-diagonal quarters of every 2s x 2s block: done for s = 1, 2, 4, ... this transposes. */
+template <int s, class vector, int... lane>
+INLINE void swap_quarters(vector &a, vector &b, std::integer_sequence<int, lane...>) {
+    constexpr int V = sizeof...(lane);
+    vector upper = __builtin_shufflevector(a, b, ((lane & s) ? V + lane - s : lane)...);
+    vector lower = __builtin_shufflevector(a, b, ((lane & s) ? V + lane : lane + s)...);
+    a = upper;
+    b = lower;
+}
+template <int s, class vector> INLINE void transpose(vector *m) {
+    constexpr int V = sizeof(vector) / sizeof(m[0][0]);
+    if constexpr (s < V) {
+#pragma GCC unroll 16
+        for (int i = 0; i < V; i++)
+            if (!(i & s)) swap_quarters<s>(m[i], m[i + s], std::make_integer_sequence<int, V>());
+        transpose<2 * s>(m);
+    }
+}
+
+/* columns[x][r] = rows[r][x] for x < n; rows beyond `count` repeat the last. Cost: log2 V shuffles per vector. */
+template <class real>
+static __attribute__((noinline)) void to_columns(real *columns, const real *rows, int64_t stride, int64_t count,
+                                                 int64_t n) {
+    constexpr int V = LANES<real>;
+    if (n < V) {
+        for (int64_t x = 0; x < n; x++)
+            for (int64_t r = 0; r < COLUMN<real>; r++)
+                columns[x * COLUMN<real> + r] = read<real>(at(rows, (r < count ? r : count - 1) * stride) + x);
+        return;
+    }
+    for (int64_t x = 0;; x += V) {
+        if (x > n - V) x = n - V; /* the last block overlaps */
+        for (int r = 0; r < COLUMN<real>; r += V) {
+            vec<real> m[V];
+#pragma GCC unroll 16
+            for (int i = 0; i < V; i++) m[i] = load(at(rows, (r + i < count ? r + i : count - 1) * stride) + x);
+            transpose<1>(m);
+#pragma GCC unroll 16
+            for (int i = 0; i < V; i++) store(columns + (x + i) * COLUMN<real> + r, m[i]);
+        }
+        if (x == n - V) return;
+    }
+}
+
+template <class element, class real>
+static __attribute__((noinline)) void from_columns(element *rows, int64_t stride, const real *columns, int64_t count,
+                                                   int64_t n) {
+    constexpr int V = LANES<real>;
+    for (int64_t x = 0;; x += V) {
+        if (x > n - V) x = n >= V ? n - V : 0;
+        for (int r = 0; r < COLUMN<real> && r < count; r += V) {
+            vec<real> m[V];
+#pragma GCC unroll 16
+            for (int i = 0; i < V; i++) m[i] = load(columns + (x + i) * COLUMN<real> + r);
+            transpose<1>(m);
+#pragma GCC unroll 16
+            for (int i = 0; i < V; i++)
+                if (r + i < count) {
+                    if (n >= V)
+                        store(at(rows, (r + i) * stride) + x, m[i]);
+                    else
+                        store_some(at(rows, (r + i) * stride), m[i], n);
+                }
+        }
+        if (x >= n - V) return;
+    }
+}
+
+/* rows[r][x] = columns[x][r] rounded, for r < count, x < n. `columns` may be read up to a vector past its end. */
+template <class real>
+static inline void round_columns(char *rows, int64_t dtype, int64_t stride, const real *columns, int64_t count,
+                                 int64_t n) {
+    with_element<real>(dtype,
+                       [=](auto element) { from_columns((decltype(element) *)rows, stride, columns, count, n); });
+}
+
+/* ---- Lanes looked up in two registers ---- */
+
+/* The smallest of V first sources: they ascend where every index has one lane. */
+INLINE int32_t smallest(const int32_t *first, int64_t step) {
+    int32_t least = first[0];
+    if (step > 1)
+        for (int l = 1; l < LANES<float>; l++) least = first[l] < least ? first[l] : least;
+    return least;
+}
+
+/* V results of `count` rows: target[r][x] = sum of w[t][x] * rows[r][first[x] + t * step - origin], T terms at most.
+ *
+ * The sources of a term lie within 2 V lanes, which are drawn back where they would pass the row's end. A result with
+ * fewer terms has weight 0 there, and what it looks up counts as +0 times -0: it adds -0.0, which changes no sum.
+ * Cost: T permutations for V results, and three instructions beside each.
+ */
+template <int T, class element, class source>
+INLINE void look_up(element *target, int64_t target_stride, const source *rows, int64_t stride, int64_t count,
+                    int64_t width, const lookup_t *table, int64_t x, int64_t origin, int64_t n) {
+    constexpr int V = LANES<float>;
+    const int32_t *first = table->first + x;
+    int32_t base = smallest(first, table->step);
+    int64_t begin[T], last = width > 2 * V ? width - 2 * V : 0;
+    ints index[T];
+    words used[T];
+    floats weight[T];
+#pragma GCC unroll 6
+    for (int t = 0; t < T; t++) {
+        int64_t from = base - origin + t * table->step;
+        begin[t] = from < last ? from : last;
+        index[t] = read<ints>(first) - (int32_t)(base - (from - begin[t]));
+        weight[t] = load(table->w + t * table->stride + x);
+        used[t] = (words)((same_bits<words>(weight[t]) << 1) != 0);
+    }
+    for (int64_t r = 0; r < count; r++) {
+        floats sum;
+#pragma GCC unroll 6
+        for (int t = 0; t < T; t++) {
+            floats term = lookup(load(rows + begin[t]), load(rows + begin[t] + V), index[t]);
+            term = same_bits<floats>(same_bits<words>(term) & used[t]) * weight[t];
+            sum = t ? sum + term : term;
+        }
+        if (n == V)
+            store(target, sum);
+        else
+            store_some(target, sum, n);
+        target = at(target, target_stride);
+        rows = at(rows, stride);
+    }
+}
+
+template <int T, class element, class source>
+static __attribute__((noinline)) void look_up_terms(element *target, int64_t target_stride, const source *rows,
+                                                    int64_t stride, int64_t count, int64_t width, const lookup_t *table,
+                                                    int64_t begin, int64_t origin, int64_t n) {
+    constexpr int V = LANES<float>;
+    for (int64_t x = 0; x < n; x += V) {
+        if (x > n - V && n >= V) x = n - V; /* the last ones overlap */
+        look_up<T>(target + x, target_stride, rows, stride, count, width, table, begin + x, origin, n < V ? n : V);
+    }
+}
+
+/* rows' results begin .. begin + n of a table, rounded, for `count` rows of `width` sources, rows[0][0] being source
+ * `origin`. Where width < 2 V, so much must be readable behind the last row. */
+static inline void look_up_rows(char *target, int64_t dtype, int64_t target_stride, const float *rows, int64_t stride,
+                                int64_t count, int64_t width, const lookup_t *table, int64_t begin, int64_t origin,
+                                int64_t n) {
+    with_element<float>(dtype, [=](auto element) {
+        auto *to = (decltype(element) *)target;
+        switch (table->terms) {
+        case 1: look_up_terms<1>(to, target_stride, rows, stride, count, width, table, begin, origin, n); break;
+        case 2: look_up_terms<2>(to, target_stride, rows, stride, count, width, table, begin, origin, n); break;
+        case 3: look_up_terms<3>(to, target_stride, rows, stride, count, width, table, begin, origin, n); break;
+        case 4: look_up_terms<4>(to, target_stride, rows, stride, count, width, table, begin, origin, n); break;
+        case 5: look_up_terms<5>(to, target_stride, rows, stride, count, width, table, begin, origin, n); break;
+        default: look_up_terms<6>(to, target_stride, rows, stride, count, width, table, begin, origin, n);
+        }
+    });
+}
+
+/* to[x] = row[lo[x] - lo[0]], x < n, each of `lanes` elements: a row of sources `width` long, picked from. */
+template <int size> INLINE void pick_elements(char *to, const char *row, int64_t row_w, const int64_t *lo, int64_t n) {
+    for (int64_t x = 0; x < n; x++) memcpy(to + x * size, row + (lo[x] - lo[0]) * row_w, size);
+}
+static inline void pick_row(char *to, const char *row, int64_t row_w, int64_t row_lane, const int64_t *lo, int64_t n,
+                            int64_t lanes, int64_t itemsize) {
+    if (lanes > 1 && row_lane != itemsize) {
+        for (int64_t x = 0; x < n; x++)
+            move_row(to + x * lanes * itemsize, 0, itemsize, row + (lo[x] - lo[0]) * row_w, 0, row_lane, 1, lanes,
+                     itemsize);
+        return;
+    }
+    switch (lanes * itemsize) {
+    case 2: pick_elements<2>(to, row, row_w, lo, n); break;
+    case 4: pick_elements<4>(to, row, row_w, lo, n); break;
+    case 8: pick_elements<8>(to, row, row_w, lo, n); break;
+    case 16: pick_elements<16>(to, row, row_w, lo, n); break;
+    case 32: pick_elements<32>(to, row, row_w, lo, n); break;
+    case 64: pick_elements<64>(to, row, row_w, lo, n); break;
+    default:
+        for (int64_t x = 0; x < n; x++, to += lanes * itemsize)
+            memcpy(to, row + (lo[x] - lo[0]) * row_w, lanes * itemsize);
+    }
+}
+
+template <class bits>
+static __attribute__((noinline)) void look_up_bits(bits *to, const bits *row, int64_t width, const lookup_t *table,
+                                                   int64_t begin, int64_t n) {
+    constexpr int V = LANES<float>;
+    for (int64_t x = 0; x < n; x += V) {
+        if (x > n - V && n >= V) x = n - V; /* the last ones overlap */
+        const int32_t *first = table->first + begin + x;
+        int64_t from = smallest(first, table->step), last = width > 2 * V ? width - 2 * V : 0;
+        if (from > last) from = last;
+        words picked =
+            same_bits<words>(lookup(same_bits<floats>(load_bits(row + from)),
+                                    same_bits<floats>(load_bits(row + from + V)), read<ints>(first) - (int32_t)from));
+        if (n >= V) {
+            store_bits(to + x, picked);
+        } else {
+            bits some[V];
+            store_bits(some, picked);
+            memcpy(to, some, n * sizeof(bits));
+        }
+    }
+}
+
+/* to[x] = row[first[begin + x]], x < n, elements of 16 or 32 bits, through a table. Where the row is shorter than 2 V
+ * elements, so much must be readable. */
+static inline void look_up_row(char *to, const char *row, int64_t itemsize, int64_t width, const lookup_t *table,
+                               int64_t begin, int64_t n) {
+    if (itemsize == 2)
+        look_up_bits((uint16_t *)to, (const uint16_t *)row, width, table, begin, n);
+    else
+        look_up_bits((uint32_t *)to, (const uint32_t *)row, width, table, begin, n);
+}
+
+#endif
