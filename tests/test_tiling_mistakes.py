@@ -19,7 +19,7 @@ PLANS = {
     trilinear_a2: ("grad_output_shape", "grad_input_shape", "inverse_scales"),
 }
 each_plan = pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.__name__)
-VALUES = [(1, 1, 4, 4), (1,) * 6, (), (1, 1, 4, 4, 2**63), (1, 1, 4, 4, 10**400)]
+VALUES = [(1, 1, 4, 4), (1,) * 6, (), (1, 1, 4, 4, 2**63), (1, 1, 4, 4, 10**5000)]
 TYPES = [None, 5, "abcde", (1, 1, 4.0, 4, 4), (1, 1, 4, 4, None), ("1",) * 5]
 
 
@@ -44,7 +44,7 @@ def test_mistakes(plan):
         mistake(plan, value, scales, given)
     for given in (None, 2, ("2", 2, 2), (None,) * 3, "222", (2, 2j, 2)):
         mistake(plan, type_, scales, given)
-    for given in (0, -5, 2**31, 10**400):
+    for given in (0, -5, 2**31, 10**5000):
         mistake(plan, value, "cores", given)
     for given in (None, "48", 48.0):
         mistake(plan, type_, "cores", given)

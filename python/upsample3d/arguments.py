@@ -47,8 +47,9 @@ def integers(name: str, given: Any, count: int, wanted: str = "") -> tuple[int, 
 def five_int64(name: str, given: Any) -> tuple[int, ...]:
     """`given` as a tuple of five ints of 64 bits."""
     numbers = integers(name, given, 5)
-    if any(abs(number) >= 2**63 for number in numbers):
-        raise ParameterError(f"{name} is {numbers}, wanted integers of 64 bits")
+    for k, number in enumerate(numbers):
+        if abs(number) >= 2**63:
+            raise ParameterError(f"{name}[{k}] is {_int_text(number)}, wanted 64 bits")
     return numbers
 
 
@@ -59,7 +60,7 @@ def integer(name: str, given: Any, least: int, most: int = MOST) -> int:
     except TypeError:
         raise ParameterTypeError(f"{name} is {given!r}, wanted an integer") from None
     if not least <= number <= most:
-        raise ParameterError(f"{name} is {number}, wanted {least} to {most}")
+        raise ParameterError(f"{name} is {_int_text(number)}, wanted {least} to {most}")
     return number
 
 
@@ -131,6 +132,11 @@ def scale_of(name: str, given: Any) -> float | None:
     if not (0 < single < math.inf and 0 < inverse < math.inf):
         raise ParameterError(f"{name} is {given!r}, wanted it and its reciprocal finite in float32")
     return scale
+
+
+def _int_text(number: int) -> str:
+    """Python prints no int of more than some thousand digits."""
+    return str(number) if abs(number) < 2**64 else f"an integer of {number.bit_length()} bits"
 
 
 def _dtype_text(dtype: Any) -> str:

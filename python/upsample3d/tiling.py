@@ -150,9 +150,9 @@ def nearest_a2(
         for k in range(3)
     ]
     tiling = _matrices(n * c, passes, slide, _itemsize(dtype, ITEMSIZES), NEAREST_WORKSPACE, cores)
-    # upsample_nearest3d_grad's tiling, GetNeedCoreNum: a slide has slide + 1 bounds on any axis that
-    # is resized, tensorSize is that + slide; tensorSizeMapping is the largest ceil(bounds * scale)
-    # of these axes, + slide. (Older versions held all slides of a core.)
+    # GetNeedCoreNum of upsample_nearest3d_grad's tiling: a slide has slide + 1 bounds on each axis
+    # that is resized, and tensorSize is that + slide; tensorSizeMapping is the largest
+    # ceil(bounds * scale) of these axes, + slide. (Older versions held all slides of a core.)
     bounds = slide + 1
     reach = max(_ceil(np.float32(bounds) * np.float32(p.scale)) for p in tiling.passes if p.active)
     return replace(tiling, tensor_size=bounds + slide, mapping=reach + slide)
