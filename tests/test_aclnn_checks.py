@@ -164,6 +164,10 @@ UNIT_TESTS = {
         *ROWS,
         ("case_float_with_scale_normal", OK, {"alignCorners": True}),
         ("case_float_double_abnormal", I, MIXED_TYPES),
+        # Not asserted there, and what the code answers: the first two are consistent.
+        ("case_nc_diff_abnormal", OK, {"gradOut": (2, 3, 3, 4, 5), **same((2, 3, 6, 8, 10))}),
+        ("case_dhw_diff_abnormal", OK, {"gradOut": (2, 2, 3, 8, 5), "outputSize": (3, 8, 5)}),
+        ("case_ndhwc_normal", OK, LAST),
     ],
 }
 
@@ -246,6 +250,38 @@ for rows in CORNERS.values():
             "inputSize is (2, 2, 6, 8), wanted 5",
         ),
         ("a longer gradInput", I, {"gradInput": (2, 2, 6, 8, 10, 1)}, "gradInput has shape"),
+        (
+            "the first index that differs", I, {"outputSize": (3, 8, 6)},
+            "gradOut has shape (2, 2, 3, 4, 5) in ACL_FORMAT_NCDHW, wanted (2, 2, 3, 8, 6), "
+            "first at index 3",
+        ),
+        (
+            "the last index that differs", I, {"gradInput": (2, 2, 6, 8, 9)},
+            "gradInput has shape (2, 2, 6, 8, 9) in ACL_FORMAT_NCDHW, wanted (2, 2, 6, 8, 10), "
+            "first at index 4",
+        ),
+        (
+            "the index of another format", I, {**LAST, "inputSize": (2, 6, 4, 6, 8)},
+            "gradOut has shape (2, 2, 3, 4, 5) in ACL_FORMAT_NDHWC, wanted (2, 2, 3, 4, 6), "
+            "first at index 4",
+        ),
+        (
+            "gradOut alone past int32", I,
+            {"gradOut": (2, 0, HUGE, 4, 5), "outputSize": (HUGE, 4, 5),
+             **same((2, 0, HUGE // 2, 8, 10))},
+            "gradOut has shape (2, 0, 2147483648, 4, 5), wanted sizes up to 2147483647",
+        ),
+        (
+            "both just within int32", OK,
+            {"gradOut": (2, 0, HUGE - 1, 4, 5), "outputSize": (HUGE - 1, 4, 5),
+             **same((2, 0, HUGE - 1, 8, 10))}, "",
+        ),
+        ("a long outputSize", I, {"outputSize": [3] * 1000}, "outputSize is (3, 3"),
+        (
+            "a long inputSize after a wrong dtype", I,
+            {"inputSize": [3] * 65, "types": (aclDataType.ACL_INT32,) * 2}, "gradOut has dtype",
+        ),
+        ("what stands behind 64 numbers", I, {"outputSize": [3] * 64 + ["x"]}, "outputSize is"),
         ("a negative N", I, {"inputSize": (-2, 2, 6, 8, 10)}, "gradOut has shape"),
         ("scales that disagree with the sizes", OK, {k: 7.5 for k in SCALED if "scales" in k}, ""),
         (
@@ -328,6 +364,7 @@ def finite_scale(op, scale):
     got = given["gradInput"].view[0, 0]
     counts = [axis_counts(op, i, o, scale) for i, o in ((2, 4), (4, 8), (8, 12))]
     wanted = np.einsum("d,h,w->dhw", *counts)
+    # wanted is a sum in double of weights that the op rounds to float32; a wrong weight is far off.
     np.testing.assert_allclose(got, wanted, rtol=1e-5)
 
 

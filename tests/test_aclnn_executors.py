@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -85,10 +87,12 @@ def test_executor_holds_its_tensors_and_runs_in_another_thread(op):
     g = gradient("float32")
     out = np.zeros(I_SIDE, np.float32)
     grad_out, grad_input = AclTensor.from_array(g.copy()), AclTensor.from_array(out)
+    source = weakref.ref(grad_out.data)
     _, size, executor = call(op, grad_out, grad_input, I_SIDE[2:], O_SIDE[2:])
     assert aclnn.aclDestroyTensor(grad_out) == aclnn.aclDestroyTensor(grad_input) == OK
     del grad_out, grad_input
-    junk = [np.full(O_SIDE, 9, np.float32) for _ in range(8)]  # what freed memory would become
+    gc.collect()
+    assert source() is not None
     found = []
     thread = threading.Thread(
         target=lambda: found.append(op.second(bytearray(size), size, executor, None))
@@ -97,7 +101,8 @@ def test_executor_holds_its_tensors_and_runs_in_another_thread(op):
     thread.join()
     assert found == [OK]
     assert bits(out) == bits(getattr(up, op.function)(g, I_SIDE))
-    assert len(junk) == 8
+    gc.collect()
+    assert source() is None  # nor is it held any longer
 
 
 @each_op
@@ -117,6 +122,26 @@ def test_of_concurrent_runs_exactly_one_wins(op):
         for thread in threads:
             thread.join()
         assert sorted(found) == [OK, RUNTIME, RUNTIME, RUNTIME]
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (RuntimeError("x"), 561101, "raises RuntimeError"),
+        (ZeroDivisionError(), 561101, "raises ZeroDivisionError"),
+        (MemoryError(), 561103, "memory does not suffice"),
+    ],
+)
+@each_op
+def test_an_executor_that_cannot_be_made(op, error, status, said, monkeypatch):
+    def plan(*arguments, **options):
+        raise error
+
+    monkeypatch.setattr(aclnn, "Plan", plan)
+    assert op.prepare(arguments()) == (status, 0, None)
+    message = aclnn.aclGetRecentErrMsg()
+    assert said in message
+    assert message.startswith(op.operator.name) == (status == 561101)
 
 
 def test_messages_belong_to_threads():

@@ -47,6 +47,13 @@ LIMITS = [
     ((4, 4, 512, 512, 1024), (4, 4, 512, 512, 1024), [], {"dtype": aclDataType.ACL_FLOAT16}),
     ((15, 1, 1024, 1024, 256), (15, 1, 1024, 1024, 256), ["N * C * (oD"], {}),
     ((15, 1, 1024, 1024, 256), (15, 1, 1023, 1024, 256), [], {}),
+    # Three ratios, so that no product can be exchanged for another: 59.72 GiB and 60.94 GiB.
+    ((1024, 49, 64, 96, 40), (1024, 49, 32, 32, 8), [], {}),
+    (
+        (1024, 50, 64, 96, 40), (1024, 50, 32, 32, 8),
+        ["N * C * (oD * oH * oW + iD * iH * iW + oD * oH * iW + oD * iH * iW) elements take "
+         "65431142400 bytes (60.94 GiB)"], {},
+    ),
     ((0, 2, 1, 1, 1), (0, 2, 1, 1, 1), ["N of inputSize is 0", "gradOut has", "gradInput has"], {}),
     ((1, 1, 4, 8, 12), (1, 1, 2, 4, 8), ["D of outputSize is 4, documented: floor(2 * scalesD) = "
      "floor(2 * 2.5) = 5", "H of outputSize is 8"], {"scales": (2.5, 2.49, 1.5)}),
@@ -63,6 +70,21 @@ def test_limits(op, out, into, messages, options):
     got = violations(op.function, out, into, **options)
     assert len(got) == len(messages), got
     assert all(g.startswith(m) for g, m in zip(got, messages, strict=True)), got
+
+
+@pytest.mark.parametrize(
+    "scales",
+    [None, 2.0, (), (2.0, 2.0), (2.0,) * 4, {2.0, 3.0, 4.0}, (2.0, "2", 2.0), (None,) * 3, "222"],
+    ids=str,
+)
+@each_op
+def test_scales_that_are_not_three_numbers(op, scales):
+    given = arguments()
+    with pytest.raises((up.ParameterError, up.ParameterTypeError), match="scales") as caught:
+        aclnn.documented_limit_violations(
+            op.function, given["gradOut"], (3, 4, 5), (2, 2, 6, 8, 10), scales, given["gradInput"]
+        )
+    assert caught.value.status == 161002
 
 
 def test_limits_of_what_has_no_sizes():

@@ -13,6 +13,8 @@ from test_opscv import CASES, gradient, parts, source_bytes
 
 from upsample3d.aclnn import AclTensor
 
+# The thresholds T of the operators' own precision standard: the mean error below T, the largest
+# below 10 T.
 TOLERANCE = {"float32": 2.0**-13, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 LIMIT = 8 * 2**20
 

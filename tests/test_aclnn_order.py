@@ -192,11 +192,13 @@ def failing(op, changes, asked):
     given = arguments(**changes)
     names = ("gradOut", "outputSize", "inputSize", "alignCorners")
     scales = tuple(given[f"scales{axis}"] for axis in "DHW")
-    call = aclnn_checks.read(
+    call, *arrays = aclnn_checks.read(
         op.operator, *(given[name] for name in names), scales, given["gradInput"]
     )
-    checks = (*op.operator.checks, *(() if call.empty else aclnn_checks.MEMORY))
-    return [c.__name__ for c in checks if c.__name__ in asked and c(call) is not None]
+    memory = () if call.empty else aclnn_checks.MEMORY
+    found = {c.__name__: c(call) for c in op.operator.checks if c.__name__ in asked}
+    found |= {c.__name__: c(*arrays) for c in memory if c.__name__ in asked}
+    return [name for name, wrong in found.items() if wrong is not None]
 
 
 @each_op

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import math
 import tracemalloc
@@ -277,6 +278,19 @@ def test_planned_workspace_is_enough_and_nothing_else_is_written(op, dtype):
     assert bits(grad_input.view) == bits(getattr(up, op.function)(g, i))
 
 
+OBJECTS = (
+    lambda size: np.array([None] * size),
+    lambda size: memoryview(np.array([None] * size)),
+    lambda size: (ctypes.py_object * size)(),
+    lambda size: (Record * size)(),
+)
+"""Buffers of references to objects, which a kernel must never write."""
+
+
+class Record(ctypes.Structure):
+    _fields_ = [("number", ctypes.c_int), ("reference", ctypes.py_object)]
+
+
 WORKSPACES = [
     ("None", lambda size: (None, size), NULL, "workspace is None"),
     ("too small a number", lambda size: (bytearray(size), size - 1), INVALID, "workspaceSize is"),
@@ -287,8 +301,17 @@ WORKSPACES = [
     ("no number", lambda size: (bytearray(size), "9"), INVALID, "workspaceSize raises TypeError"),
     ("no size", lambda size: (bytearray(size), None), INVALID, "workspaceSize raises TypeError"),
     ("read-only", lambda size: (bytes(size), size), INVALID, "workspace is read-only"),
-    ("no buffer", lambda size: (object(), size), INVALID, "workspace is a"),
-    ("gaps", lambda size: (np.zeros(2 * size, np.uint8)[::2], size), INVALID, "workspace is a"),
+    ("no buffer", lambda size: (object(), size), INVALID, "workspace raises TypeError"),
+    (
+        "gaps",
+        lambda size: (np.zeros(2 * size, np.uint8)[::2], size),
+        INVALID,
+        "workspace raises TypeError, wanted a writable contiguous buffer",
+    ),
+    *(
+        (f"objects {k}", lambda size, make=make: (make(size), size), INVALID, "workspace raises")
+        for k, make in enumerate(OBJECTS)
+    ),
 ]
 
 

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -225,8 +228,11 @@ MISTAKES = {
     "format": {"--format": "NHWDC"},
     "dtype": {"--dtype": "float8"},
     "cores": {"--cores": "many"},
-    "too long to plan": {"--input-size": "1,1,1,1,16777217"},
-    "past all addresses": {"--grad-output-shape": "1048576,1048576,1048576,1048576,1"},
+    "too many cores": {"--cores": "2147483648"},
+    "too many sizes": {"--input-size": "1,1,1,1,1,1,1,1,1"},
+    "many sizes": {"--output-size": ",".join("1" * 1000)},
+    "past int64": {"--grad-output-shape": "1,1,1,1,9223372036854775808"},
+    "digits": {"--grad-output-shape": "9" * 5000},
 }
 
 
@@ -236,6 +242,7 @@ def test_mistakes(check, options):
     assert status == 2
     assert parts == {}
     assert error.count("\n") == 1
+    assert next(iter(options)) in error
 
 
 def test_corners_are_trilinears(check):
@@ -244,15 +251,119 @@ def test_corners_are_trilinears(check):
     assert "--align-corners" in error
 
 
-def test_cores_of_none(check):
-    status, parts, _ = check(options={"--cores": "0"})
-    assert "561002: cores is 0" in parts["tiling"]
-    assert status == 1
+@pytest.mark.parametrize("cores", ["0", "-5"])
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("op", OPS)
+def test_cores_of_none(check, op, chip, cores):
+    status, parts, error = check(options={"--op": op, "--soc": chip, "--cores": cores})
+    assert (status, parts) == (2, {})
+    assert "--cores" in error
 
 
-def test_sizes_past_int32_are_answered(check):
-    options = {"--grad-output-shape": "1,1,1,1,2147483648", "--input-size": "1,1,1,1,2147483648"}
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("op", OPS)
+def test_scales_count_all_or_none_on_every_chip(check, op, chip):
+    where = {"--op": op, "--soc": chip}
+    _, none, _ = check(options=where)
+    for some in ("3,0,3", "0,3,3", "3,3,0", "nan,3,3", "3,-1,3"):
+        _, parts, _ = check(options={**where, "--scales": some})
+        assert (parts["tiling"], parts["limits"]) == (none["tiling"], none["limits"])
+    _, parts, _ = check(options={**where, "--scales": "3,3,3"})
+    assert "floor(32 * 3.0) = 96" in parts["limits"]
+    supported = (op, chip) != ("trilinear_backward", "ascend950")
+    assert (parts["tiling"] != none["tiling"]) == supported
+
+
+@pytest.mark.parametrize("op", ["nearest_exact_backward", "nearest_backward"])
+def test_nearest_of_bfloat16_is_cast_on_a2(check, op):
+    parts = [
+        check(options={"--op": op, **A2, "--dtype": dtype})[1]["tiling"]
+        for dtype in ("float32", "bfloat16", "float16")
+    ]
+    assert parts[0] == parts[1] == parts[2]
+
+
+def test_workspace_of_channels_last_is_that_of_the_first_phase(check):
+    sizes = {"--grad-output-shape": "2,8,10,12,3", "--input-size": "2,3,4,5,6", "--format": "NDHWC"}
+    first = aclnn.aclnnUpsampleTrilinear3dBackwardGetWorkspaceSize
+    _, size, _ = first(
+        aclnn.AclTensor.from_array(np.ones((2, 8, 10, 12, 3), np.float32), 27), (8, 10, 12),
+        (2, 3, 4, 5, 6), False, 0.0, 0.0, 0.0,
+        aclnn.AclTensor.from_array(np.ones((2, 4, 5, 6, 3), np.float32), 27),
+    )  # fmt: skip
+    assert size > 0
+    assert f"workspace {size} bytes" in check(options={**TRILINEAR, **sizes})[1]["phase 1"]
+
+
+def shape(*sizes):
+    return ",".join(map(str, sizes))
+
+
+HUGE = 2**31
+LARGE = {  # gradOut, inputSize -> what the first phase says, what the limits say
+    "just planned": (
+        (1, 1, 1, 1, 2**24),
+        (1, 1, 1, 1, 2**24),
+        "0 ACLNN_SUCCESS: workspace",
+        "2^20",
+    ),
+    "2^24 + 1": (
+        (1, 1, 1, 1, 2**24 + 1),
+        (1, 1, 1, 1, 2**24),
+        "0 ACLNN_SUCCESS: checked, not",
+        "2^20",
+    ),
+    "2^31 - 1": (
+        (1, 1, 1, 1, HUGE - 1),
+        (1, 1, 1, 1, HUGE - 1),
+        "0 ACLNN_SUCCESS: checked",
+        "2^20",
+    ),
+    "2^31": ((1, 1, 1, 1, HUGE), (1, 1, 1, 1, HUGE), "", "2^31 - 1"),
+    "2^63 bytes": ((2**20,) * 4 + (1,), (2**20,) * 4 + (1,), "0 ACLNN_SUCCESS: checked", "60 GiB"),
+    "all of int64": ((2**63 - 1,) * 5, (2**63 - 1,) * 5, "", "2^31 - 1"),
+    "N = 0": (
+        (0, 1) + (2**20,) * 3,
+        (0, 1) + (2**20,) * 3,
+        "0 ACLNN_SUCCESS: workspace 0",
+        "empty",
+    ),
+    "C = 0": (
+        (1, 0) + (HUGE - 1,) * 3,
+        (1, 0) + (HUGE - 1,) * 3,
+        "0 ACLNN_SUCCESS: workspace 0",
+        "em",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LARGE)
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("op", OPS)
+def test_large_sizes_are_answered(check, op, chip, case):
+    out, into, first, limit = LARGE[case]
+    options = {"--op": op, "--soc": chip, "--grad-output-shape": shape(*out),
+               "--input-size": shape(*into)}  # fmt: skip
+    status, parts, error = check(options=options)
+    assert (status, error) == (1, "")
+    assert limit in parts["limits"]
+    if not first:  # sizes past int32 are tested on all chips but ascend950
+        first = "0 ACLNN_SUCCESS: checked" if chip == "ascend950" else "161002 ACLNN_ERR_PARAM_INV"
+    assert parts["phase 1"].startswith(first)
+
+
+def test_a_large_call_can_be_refused_too(check):
+    options = {"--grad-output-shape": shape(1, 1, 1, 1, 2**25), "--input-size": "1,1,1,1,1"}
     status, parts, _ = check(options=options)
-    assert parts["phase 1"].startswith("161002")
-    assert "2^31 - 1" in parts["limits"]
+    assert parts["phase 1"].startswith(
+        "161002 ACLNN_ERR_PARAM_INVALID: outputSize[2] / inputSize[4]"
+    )
     assert status == 1
+
+
+@pytest.mark.parametrize("command", ["check", "info"])
+def test_closed_stdout_is_no_crash(command):
+    options = [f"{name}={value}" for name, value in GOOD.items()] * (command == "check")
+    line = shlex.join([sys.executable, "-m", "upsample3d", command, *options])
+    done = subprocess.run(["sh", "-c", f"{line} >&-"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

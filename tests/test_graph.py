@@ -13,14 +13,12 @@ from hypothesis import strategies as st
 
 import upsample3d as up
 from upsample3d.graph import (
-    InferShapeError,
-    KernelNotFoundError,
     UpsampleNearest3dGrad,
     UpsampleNearestExact3dGrad,
     UpsampleTrilinear3dBackward,
     UpsampleTrilinear3dGrad,
 )
-from upsample3d.tiling import TilingError
+from upsample3d.status import InferShapeError, KernelNotFoundError, TilingError
 
 LISTS = (UpsampleNearestExact3dGrad, UpsampleNearest3dGrad, UpsampleTrilinear3dGrad)
 ALL = (*LISTS, UpsampleTrilinear3dBackward)
@@ -124,6 +122,16 @@ def test_dtype_is_grad_outputs(operator, dtype):
 
 # ---- Types ----
 
+
+class Raising:
+    """What raises what no reader foresees, and cannot be printed."""
+
+    def raises(self, *arguments):
+        raise RuntimeError
+
+    __iter__ = __len__ = __index__ = __truediv__ = __bool__ = __eq__ = __repr__ = raises
+
+
 ADMITTED = {
     UpsampleNearestExact3dGrad: "float16 float32 bfloat16",
     UpsampleNearest3dGrad: "float16 float32 bfloat16 float64 uint8",
@@ -139,7 +147,7 @@ def test_types_of_the_ir(operator):
     for dtype in admitted:
         assert operator.infer_dtype(dtype) == np.dtype(dtype)
     others = {*ADMITTED[UpsampleNearest3dGrad].split(), *OTHERS} - {*admitted}
-    for dtype in [*others, None, "nothing", 3]:
+    for dtype in [*others, None, "nothing", 3, Raising()]:
         with pytest.raises(InferShapeError, match="dtype is") as caught:
             operator.infer_dtype(dtype)
         assert caught.value.status == 561001
@@ -229,25 +237,6 @@ def test_trilinear_backward_needs_its_output_size():
     refused(operator, TEN, (10, 10, 10), input_size=None)
 
 
-@every
-def test_attributes_of_wrong_names_counts_and_types(operator):
-    good = {"input_size": FIVE, "output_size": (10, 10, 10)}
-    assert operator.infer_shape(TEN, **good) == FIVE
-    for bad in ({"scale": 2}, {"input_size": "five"}, {"input_size": 5}, {"input_size": (1.5,) * 5},
-                {"output_size": {1: 2}}, {"output_size": None}):  # fmt: skip
-        assert next(iter(bad)) in str(refused(operator, TEN, **{**good, **bad}))
-    refused(operator, TEN, *[FIVE] * 7)
-    first = operator.attributes[0].name
-    refused(operator, TEN, good[first], **good)  # twice
-
-
-def test_floats_and_bools_of_wrong_types():
-    for bad in (("2", "2", "2"), 2, (None,) * 3, (2j,) * 3):
-        refused(UpsampleNearest3dGrad, TEN, FIVE, scales=bad)
-    for bad in ({"scale_d": "1"}, {"align_corners": 2}, {"align_corners": "yes"}):
-        refused(UpsampleTrilinear3dBackward, TEN, (10, 10, 10), FIVE, **bad)
-
-
 # ---- Running ----
 
 DTYPES = (np.float16, np.float32, ml_dtypes.bfloat16, np.float64)
@@ -307,8 +296,8 @@ def test_trilinear_backward_runs_with_reciprocals():
 @settings(max_examples=500, deadline=None)
 @given(st.floats(np.float32(0.02), np.float32(2**60), width=32))
 def test_a_reciprocal_survives_the_way_to_the_plan(inverse):
-    assert np.float32(1.0 / inverse**-1) == np.float32(inverse)
-    assert up.bands("trilinear", 4, 9, inverse**-1).sources == 4
+    assert np.float32(1.0 / (1 / inverse)) == np.float32(inverse)
+    assert up.bands("trilinear", 4, 9, 1 / inverse).sources == 4
 
 
 @every

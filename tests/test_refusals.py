@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 import tracemalloc
 
@@ -207,6 +208,7 @@ WORKSPACE = {
     "strided": (lambda n: np.zeros(2 * n, np.uint8)[::2], TypeError, ["workspace", "contiguous"]),
     "a number": (lambda n: n, TypeError, ["workspace", "buffer"]),
     "objects": (lambda n: np.array([object()] * n, object), TypeError, ["workspace", "buffer"]),
+    "ctypes objects": (lambda n: (ctypes.py_object * n)(), TypeError, ["workspace", "buffer"]),
     "text": (lambda n: "x" * n, TypeError, ["workspace", "buffer"]),
 }
 
@@ -232,7 +234,14 @@ def test_workspace_over_source_or_out():
         PLAN(ONES, out, big)
 
 
-@pytest.mark.parametrize("buffer", [bytearray, lambda n: np.zeros((n + 7) // 8, np.float64)])
+@pytest.mark.parametrize(
+    "buffer",
+    [
+        bytearray,
+        *(lambda n, t=t: np.zeros(n, t) for t in (np.float64, ml_dtypes.bfloat16, "i4,f8")),
+    ],
+    ids=range(4),
+)
 def test_any_writable_buffer_is_a_workspace(buffer):
     assert np.array_equal(PLAN(ONES, None, buffer(PLAN.workspace_size)), PLAN(ONES))
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import upsample3d as up
-from upsample3d.tiling import TilingError, nearest_950, nearest_a2, trilinear_a2
+from upsample3d.status import TilingError
+from upsample3d.tiling import nearest_950, nearest_a2, trilinear_a2
 
 LARGE = 2**31 - 1
 CUBE = (1, 1, 32, 32, 32)
@@ -28,7 +29,7 @@ def test_nearest_001():
     tiling = nearest_a2((1, 1, 128, 128, 128), (1, 1, 128, 128, 128), cores=48)
     assert tiling.tiling_key == 1
     assert tiling.workspace_size == 17625088
-    assert (tiling.index, tiling.mapping, tiling.radio) == (129, 129, 4416)
+    assert (tiling.tensor_size, tiling.mapping, tiling.radio) == (129, 129, 4416)
     assert (tiling.inter_w, tiling.inter_h, tiling.cores) == (0, 0, 48)
     assert column(tiling, "active") == (False, False, True)
     wanted = {"slide_size": 64, "k": 69, "each": 0, "remainder": 2, "group": 24, "rows": 16384,
@@ -43,7 +44,7 @@ def test_nearest_002():
     tiling = nearest_a2((1, 1, 64, 64, 64), CUBE, scales=(0.5,) * 3, cores=48)
     assert (tiling.tiling_key, tiling.workspace_size) == (1, 18018304)
     assert (tiling.inter_w, tiling.inter_h) == (131072, 65536)
-    assert (tiling.index, tiling.mapping, tiling.radio) == (129, 97, 2368)
+    assert (tiling.tensor_size, tiling.mapping, tiling.radio) == (129, 97, 2368)
     assert column(tiling, "k") == (37, 37, 37)
     assert column(tiling, "remainder") == (1, 1, 1)
     assert column(tiling, "group") == (16, 1, 48)
@@ -184,15 +185,10 @@ def test_each_scale_of_950_counts_alone():
 BAD_950 = {
     "dtype": (dict(dtype="int32"), "dtype is int32"),
     "y dtype": (dict(grad_input_dtype="float16"), "grad_input has dtype float16"),
-    "x rank": (dict(grad_output_shape=(1, 64, 64, 64)), "grad_output_shape"),
-    "y rank": (dict(grad_input_shape=(1, 1, 1, 32, 32, 32)), "grad_input_shape"),
     "N": (dict(grad_input_shape=(2, 1, 32, 32, 32)), "N, C"),
     "C": (dict(grad_input_shape=(1, 2, 32, 32, 32)), "N, C"),
-    "input_size length": (dict(input_size=(32, 32, 32)), "input_size"),
     "input_size D": (dict(input_size=(1, 1, 31, 32, 32)), "input_size"),
     "input_size W": (dict(input_size=(1, 1, 32, 32, 31)), "input_size"),
-    "scales": (dict(scales=(2, 2)), "scales"),
-    "cores": (dict(cores=0), "cores is 0"),
     "empty": (dict(grad_output_shape=(0, 1, 2, 2, 2)), "grad_output_shape"),
 }
 
@@ -327,11 +323,49 @@ def test_nearest_splits_columns_where_they_are_as_many(n, columns):
     assert column(tiling, "rows") == (max(n, 96), max(n, 12), 16 * n)
 
 
-def test_matrix_refusals():
-    for plan in (nearest_a2, trilinear_a2):
-        for bad in ({"dtype": "float64"}, {"cores": 0}):
-            with pytest.raises(TilingError, match=next(iter(bad))):
-                plan((1, 1, 4, 4, 4), (1, 1, 2, 2, 2), **bad)
-        for shapes in (((1, 4, 4, 4), CUBE), (CUBE, (1, 1, 0, 2, 2)), (CUBE, (1, 1, 2, 2))):
-            with pytest.raises(TilingError, match="5 sizes > 0"):
-                plan(*shapes)
+@pytest.mark.parametrize("plan", [nearest_a2, trilinear_a2])
+def test_matrix_refusals(plan):
+    with pytest.raises(TilingError, match="dtype is float64"):
+        plan((1, 1, 4, 4, 4), (1, 1, 2, 2, 2), "float64")
+    for shapes in ((CUBE, (1, 1, 0, 2, 2)), ((0, 1, 2, 2, 2), CUBE), (CUBE, (1, 1, -1, 2, 2))):
+        with pytest.raises(TilingError, match="wanted sizes > 0"):
+            plan(*shapes)
+
+
+# ---- Numbers that a case of equal sizes would not tell apart ----
+
+
+def test_data_of_950_is_in_order():
+    tiling = nearest_950((2, 3, 8, 15, 28), (2, 3, 4, 5, 7), scales=(2, 3, 4), cores=64)
+    numbers = (13, 2, 3, 8, 15, 28, 4, 5, 7, 0, 8, 2.0, 3.0, 4.0)
+    assert tiling.data == numbers
+    assert 64 * 13 + 8 == 2 * 3 * 4 * 5 * 7
+
+
+@pytest.mark.parametrize(("cores", "c", "sch_id"), [(1, 1, 1), (64, 4, 2), (64, 1, 3)])
+@pytest.mark.parametrize("wide", [False, True])
+def test_tiling_keys(cores, c, sch_id, wide):
+    """By sch_id, from 257 on with indices of 32 bits: of grad_output, the larger one."""
+    side = 2**16 if wide else 2**8
+    tiling = nearest_950((1, c, 2, side, side), (1, c, 1, 256, 256), cores=cores)
+    assert tiling.tiling_key == sch_id + (0 if wide else 256)
+
+
+def test_nearest_a2_takes_n_and_c_from_input_size():
+    one, six = ((n, c, 8, 8, 8) for n, c in ((1, 1), (2, 3)))
+    small = (2, 3, 4, 4, 4)
+    assert nearest_a2(one, small) == nearest_a2(six, small) != nearest_a2(six, (1, 1, 4, 4, 4))
+    assert nearest_a2(one, small).passes[2].rows == 2 * 3 * 8 * 8
+
+
+@pytest.mark.parametrize("scale", [2.0, 7.0, 11.0, 40.0])
+@pytest.mark.parametrize("cores", [1, 3, 48])
+def test_tables_of_nearest_depend_on_the_widest_pass_only(scale, cores):
+    """However many slides a core has; an axis that is not resized has none."""
+    slide = {2.0: 64, 7.0: 48, 11.0: 32, 40.0: 16}[scale]
+    tiling = nearest_a2(
+        (1, 1, 5, 999, 999), (1, 1, 5, 900, 900), scales=(1, 1.5, scale), cores=cores
+    )
+    assert tiling.tensor_size == 2 * slide + 1
+    assert tiling.mapping == (slide + 1) * scale + slide
+    assert trilinear_a2((1, 1, 4, 4, 4), (1, 1, 2, 2, 2)).tensor_size == 0

@@ -33,7 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(stop.code or 0)
     try:
         status = int(arguments.run(arguments))
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it is where the shell closed it, as in `upsample3d info >&-`
+            sys.stdout.flush()
         return status
     except BrokenPipeError:  # nobody reads on, as in `upsample3d demo | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -17,14 +17,24 @@ import numpy as np
 
 from . import buffers, layout
 from .buffers import Array
-from .foreign import aclnnStatus, int64, integers, kind, member, not_null, reading, refuse
+from .foreign import (
+    MOST_READ,
+    aclnnStatus,
+    int64,
+    integers,
+    kind,
+    member,
+    not_null,
+    reading,
+    refuse,
+)
 from .status import ParameterError, ParameterTypeError
 
 Sizes = tuple[int, ...]
 
 
 class aclDataType(IntEnum):
-    """Element types."""
+    """Element types. numpy: NumPy's type of the same elements."""
 
     ACL_FLOAT = 0
     ACL_FLOAT16 = 1
@@ -39,6 +49,10 @@ class aclDataType(IntEnum):
     ACL_COMPLEX64 = 16
     ACL_COMPLEX128 = 17
     ACL_BF16 = 27
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        return _NUMPY[self]
 
 
 class aclFormat(IntEnum):
@@ -81,8 +95,8 @@ class AclTensor:
     """A view of memory with a format, as an operator's argument.
 
     data: what owns the memory. view: the elements, an array of the view shape. offset: of the
-    view's first element in the storage, in elements. Made by aclCreateTensor or from_array,
-    emptied by aclDestroyTensor.
+    view's first element in the storage, in elements. Only aclCreateTensor and from_array make
+    tensors that operators take; aclDestroyTensor empties them.
     """
 
     data: Any
@@ -95,15 +109,20 @@ class AclTensor:
     def from_array(array: Any, format: Any = ACL_FORMAT_NCDHW) -> AclTensor | None:
         """The tensor of a NumPy view of any strides, its storage the view itself; or None."""
         try:
+            not_null("array", array)
+            if not issubclass(type(array), np.ndarray) or issubclass(
+                type(array), np.ma.MaskedArray
+            ):
+                raise ParameterTypeError(f"array is a {kind(array)}, wanted a NumPy array")
             with reading("array", "a NumPy array"):
-                view = np.ndarray.view(buffers.check_array("array", array), np.ndarray)
+                view = np.ndarray.view(array, np.ndarray)
             if view.dtype not in _ACL:
                 raise ParameterTypeError(
                     f"array has dtype {view.dtype.str!r}, wanted a type of aclDataType"
                 )
             return AclTensor(array, view, member("format", format, aclFormat), 0, view.shape)
         except Exception as error:
-            refuse(error)
+            refuse(error, "AclTensor.from_array")
             return None
 
     @property
@@ -142,15 +161,17 @@ def aclCreateTensor(
     """The tensor whose element k lies at data[offset + sum(k * strides)], or None.
 
     data: a contiguous buffer for the elements of storage_dims; None where they are none.
-    strides, offset: in elements; strides None means contiguous. Refused: a view that leaves its
-    storage, a storage larger than its buffer, and memory that is misaligned for its elements.
+    strides, offset: in elements; strides None means contiguous; those of axes of size 1 do not
+    matter. Refused: a view that leaves its storage, a storage larger than its buffer, and memory
+    that is misaligned for its elements.
     """
     try:
         shape, storage = _sizes("viewDims", view_dims), _sizes("storageDims", storage_dims)
-        dtype = _NUMPY[member("dataType", data_type, aclDataType)]
-        steps = layout.contiguous(shape, 1) if strides is None else integers("strides", strides)
-        if len(steps) != len(shape):
-            raise ParameterError(f"strides has {len(steps)} elements, wanted {len(shape)}")
+        dtype = member("dataType", data_type, aclDataType).numpy
+        given = layout.contiguous(shape, 1) if strides is None else _axes("strides", strides)
+        if len(given) != len(shape):
+            raise ParameterError(f"strides has {len(given)} elements, wanted {len(shape)}")
+        steps = tuple(s if size > 1 else 1 for s, size in zip(given, shape, strict=True))
         first = int64("offset", offset)
         _check_inside(shape, steps, first, math.prod(storage))
         memory = _memory(data, math.prod(storage) * dtype.itemsize)
@@ -162,7 +183,7 @@ def aclCreateTensor(
             raise ParameterError(f"tensorData is misaligned, wanted {dtype.alignment} bytes")
         return AclTensor(data, view, member("format", format, aclFormat), first, storage)
     except Exception as error:
-        refuse(error)
+        refuse(error, "aclCreateTensor")
         return None
 
 
@@ -172,20 +193,20 @@ def aclDestroyTensor(tensor: Any) -> aclnnStatus:
         tensor_of("tensor", tensor)
         tensor.data = tensor.view = None
     except Exception as error:
-        return refuse(error)
+        return refuse(error, "aclDestroyTensor")
     return aclnnStatus.ACLNN_SUCCESS
 
 
 def aclCreateIntArray(value: Any, size: Any) -> Sizes | None:
-    """The first `size` numbers of `value`, or None. (The operators take any sequence of ints.)"""
+    """The first `size` of up to 64 numbers, or None. (The operators take any sequence of ints.)"""
     try:
         not_null("value", value)
         numbers, count = integers("value", value), int64("size", size)
         if not 0 <= count <= len(numbers):
-            raise ParameterError(f"size is {count}, wanted 0 to {len(numbers)}, as value has")
+            raise ParameterError(f"size is {count}, wanted 0 to {len(numbers)} for this value")
         return numbers[:count]
     except Exception as error:
-        refuse(error)
+        refuse(error, "aclCreateIntArray")
         return None
 
 
@@ -195,7 +216,7 @@ def aclDestroyIntArray(array: Any) -> aclnnStatus:
         not_null("array", array)
         integers("array", array)
     except Exception as error:
-        return refuse(error)
+        return refuse(error, "aclDestroyIntArray")
     return aclnnStatus.ACLNN_SUCCESS
 
 
@@ -217,8 +238,15 @@ def tensor_of(name: str, given: Any) -> AclTensor:
     return tensor
 
 
+def _axes(name: str, given: Any) -> Sizes:
+    numbers = integers(name, given, MOST_READ + 1)
+    if len(numbers) > MOST_READ:
+        raise ParameterError(f"{name} has more than {MOST_READ} elements, wanted at most that")
+    return numbers
+
+
 def _sizes(name: str, given: Any) -> Sizes:
-    sizes = integers(name, given)
+    sizes = _axes(name, given)
     if min(sizes, default=0) < 0:
         raise ParameterError(f"{name} is {sizes}, wanted sizes >= 0")
     return sizes
@@ -243,15 +271,8 @@ def _memory(data: Any, size: int) -> Array:
     if size == 0:
         return np.empty(0, np.uint8)
     not_null("tensorData", data)
-    with reading("tensorData", "a contiguous buffer"):
-        memory: Array
-        if issubclass(type(data), np.ndarray):  # bfloat16 has no buffer format
-            array = np.ndarray.view(data, np.ndarray)
-            if not array.flags.c_contiguous:
-                raise ParameterError("tensorData has gaps, wanted a contiguous array")
-            memory = array.reshape(-1).view(np.uint8)
-        else:
-            memory = np.frombuffer(data, np.uint8)
+    with reading("tensorData", "a contiguous buffer without objects"):
+        memory = buffers.bytes_of(data)
     if memory.nbytes < size:
         raise ParameterError(f"tensorData has {memory.nbytes} bytes, wanted {size} for storageDims")
     return memory

@@ -15,9 +15,7 @@ from __future__ import annotations
 from threading import Lock
 from typing import Any
 
-import numpy as np
-
-from . import buffers, cpu, foreign
+from . import buffers, cpu, foreign, layout
 from .acl import (
     ACL_BF16,
     ACL_DOUBLE,
@@ -27,6 +25,7 @@ from .acl import (
     ACL_FORMAT_ND,
     ACL_FORMAT_NDHWC,
     AclTensor,
+    Sizes,
     aclCreateIntArray,
     aclCreateTensor,
     aclDataType,
@@ -34,12 +33,22 @@ from .acl import (
     aclDestroyTensor,
     aclFormat,
 )
-from .aclnn_checks import EXACT, NEAREST, TRILINEAR, Call, Operator, check, read
+from .aclnn_checks import (
+    EXACT,
+    NEAREST,
+    TRILINEAR,
+    Call,
+    Operator,
+    check,
+    check_memory,
+    kernel_scales,
+    read,
+)
 from .aclnn_limits import documented_limit_violations
 from .buffers import Array
-from .foreign import RuntimeStateError, aclGetRecentErrMsg, aclnnStatus, refuse
+from .foreign import aclGetRecentErrMsg, aclnnStatus, refuse
 from .plan import Plan
-from .status import ParameterError, ParameterTypeError, Status
+from .status import ParameterError, ParameterTypeError, RuntimeStateError, Status
 
 ACL_SUCCESS = ACLNN_SUCCESS = aclnnStatus.ACLNN_SUCCESS
 ACLNN_ERR_PARAM_NULLPTR = aclnnStatus.ACLNN_ERR_PARAM_NULLPTR
@@ -58,24 +67,30 @@ class AclOpExecutor:
 
     __slots__ = ("_ended", "_held", "_lock", "operator", "repeatable", "workspace_size")
 
-    def __init__(self, call: Call) -> None:
-        plan = None if call.empty else _plan(call)
+    def __init__(self, call: Call, grad_out: Array, grad_input: Array) -> None:
+        plan = None if call.empty else plan_of(call, grad_out.strides, grad_input.strides)
         self.operator = call.operator
         self.workspace_size = plan.workspace_size if plan else 0
         self.repeatable = False
-        self._held: Work | None = plan, call.grad_out.view, call.grad_input.view
+        self._held: Work | None = plan, grad_out, grad_input
         self._ended = ""
         self._lock = Lock()
 
-    def held(self, end: str = "") -> Work:
-        """What to run, unless the executor has ended; with an `end`, it ends now, in that way."""
+    def work(self) -> Work:
+        """What to run, unless the executor has ended."""
         with self._lock:
-            held = self._held
-            if held is None:
-                raise RuntimeStateError(f"executor {self._ended}, wanted one that can run")
-            if end:
-                self._held, self._ended = None, end
+            return self._alive()
+
+    def end(self, how: str) -> Work:
+        """What would have run; the executor ends, for one caller only."""
+        with self._lock:
+            held, self._held, self._ended = self._alive(), None, how
             return held
+
+    def _alive(self) -> Work:
+        if self._held is None:
+            raise RuntimeStateError(f"executor {self._ended}, wanted one that can run")
+        return self._held
 
 
 # ---- The first phase ----
@@ -134,51 +149,34 @@ def _prepare(operator: Operator, *arguments: Any) -> Prepared:
     try:
         executor = cpu.in_default_mode(_executor, operator, *arguments)
     except Exception as error:
-        return refuse(error), 0, None
+        return refuse(error, operator.name, Status.EXECUTOR_NOT_CREATED), 0, None
     return ACLNN_SUCCESS, executor.workspace_size, executor
 
 
 def _executor(operator: Operator, *arguments: Any) -> AclOpExecutor:
-    call = read(operator, *arguments)
-    check(call)
-    return AclOpExecutor(call)
+    call, *arrays = read(operator, *arguments)
+    check(call, operator.checks)
+    check_memory(call, *arrays)
+    return AclOpExecutor(call, *arrays)
 
 
-def _plan(call: Call) -> Plan:
-    """The Plan of a checked call: what contiguous, transpose, compute and ViewCopy come to."""
+def plan_of(call: Call, strides: Sizes | None = None, out_strides: Sizes | None = None) -> Plan:
+    """The Plan of a checked call: what contiguous, transpose, compute and ViewCopy come to.
+
+    strides, out_strides: of gradOut and gradInput, in bytes; None means contiguous.
+    """
+    dtype = call.grad_out.dtype.numpy
     return Plan(
         call.operator.op,
-        call.grad_out.view_shape,
-        call.grad_out.view.dtype,
+        call.grad_out.shape,
+        dtype,
         input_size=call.input_size,
         output_size=call.output_size,
-        scales=_scales_that_count(call),
+        scales=kernel_scales(call),
         align_corners=call.align_corners,
         data_format=call.data_format,
-        rule="aclnn",
-        strides=call.grad_out.view.strides,
-        out_strides=call.grad_input.view.strides,
-    )
-
-
-_LEAST, _MOST = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
-
-
-def _scales_that_count(call: Call) -> tuple[float | None, ...] | None:
-    """All three scales where all are > 0, else none.
-
-    The kernels take a scale, or trilinear its reciprocal, in float32, and the sizes' ratio where
-    that is 0. Otherwise a scale beyond float32's normal numbers is drawn to their ends: indices
-    below 2^31 fall where they fell.
-    """
-    if not all(scale > 0 for scale in call.scales):
-        return None
-    inverse = call.operator is TRILINEAR
-    with np.errstate(all="ignore"):
-        passed = [np.float32(1 / scale if inverse else scale) for scale in call.scales]
-    return tuple(
-        min(max(scale, _LEAST), _MOST) if single > 0 else None
-        for scale, single in zip(call.scales, passed, strict=True)
+        strides=strides,
+        out_strides=out_strides or layout.contiguous(call.grad_input.shape, dtype.itemsize),
     )
 
 
@@ -214,19 +212,19 @@ def aclSetAclOpExecutorRepeatable(executor: Any) -> aclnnStatus:
     """Lets an executor run again and again, until it is destroyed."""
     try:
         alive = _executor_of(executor)
-        alive.held()
+        alive.work()
         alive.repeatable = True
     except Exception as error:
-        return refuse(error, Status.RUNTIME_ERROR)
+        return refuse(error, "aclSetAclOpExecutorRepeatable", Status.RUNTIME_ERROR)
     return ACLNN_SUCCESS
 
 
 def aclDestroyAclOpExecutor(executor: Any) -> aclnnStatus:
     """Ends an executor that has not ended by running."""
     try:
-        _executor_of(executor).held("was destroyed")
+        _executor_of(executor).end("was destroyed")
     except Exception as error:
-        return refuse(error, Status.RUNTIME_ERROR)
+        return refuse(error, "aclDestroyAclOpExecutor", Status.RUNTIME_ERROR)
     return ACLNN_SUCCESS
 
 
@@ -235,13 +233,13 @@ def _run(operator: Operator, workspace: Any, workspace_size: Any, executor: Any)
         ready = _executor_of(executor)
         if ready.operator is not operator:
             raise ParameterError(f"executor is of {ready.operator.name}, wanted {operator.name}")
-        _, *arrays = ready.held()
-        _check_workspace(workspace, workspace_size, ready.workspace_size, *arrays)
-        plan, grad_out, grad_input = ready.held("" if ready.repeatable else "has run")
+        _, *arrays = ready.work()
+        memory = _memory(workspace, workspace_size, ready.workspace_size, *arrays)
+        plan, grad_out, grad_input = ready.work() if ready.repeatable else ready.end("has run")
         if plan is not None:
-            plan(grad_out, grad_input, workspace if plan.workspace_size else None)
+            plan(grad_out, grad_input, memory if plan.workspace_size else None)
     except Exception as error:
-        return refuse(error, Status.RUNTIME_ERROR)
+        return refuse(error, operator.name, Status.RUNTIME_ERROR)
     return ACLNN_SUCCESS
 
 
@@ -252,15 +250,17 @@ def _executor_of(given: Any) -> AclOpExecutor:
     return given
 
 
-def _check_workspace(workspace: Any, given: Any, needed: int, source: Array, out: Array) -> None:
-    """Refuses a workspace that is smaller than needed or than workspaceSize says, or no memory."""
+def _memory(workspace: Any, given: Any, needed: int, source: Array, out: Array) -> Array | None:
+    """The workspace's bytes, as many as needed and as workspaceSize says; None where it says 0."""
     size = foreign.int64("workspaceSize", given)
     if size < needed:
         raise ParameterError(f"workspaceSize is {size}, wanted at least {needed}")
-    if size:
-        foreign.not_null("workspace", workspace)
-        with foreign.reading("workspace", "a writable contiguous buffer"):
-            buffers.check_workspace(workspace, size, source, out)
+    if size == 0:
+        return None
+    foreign.not_null("workspace", workspace)
+    with foreign.reading("workspace", "a writable contiguous buffer"):
+        memory = buffers.bytes_of(workspace)
+    return buffers.check_workspace(memory, size, source, out)
 
 
 __all__ = [

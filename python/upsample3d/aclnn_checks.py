@@ -2,6 +2,7 @@
 """A call of an operator, read, and the checks it has to pass, in the operators' own order.
 
 A check is a function from a Call to what is wrong with it, or None; the first that speaks decides.
+Checks of memory ask the two arrays instead.
 Source: the first phases of aclnnUpsampleNearestExact3dBackward, aclnnUpsampleNearest3dBackward and
 aclnnUpsampleTrilinear3dBackward in the ops-cv library. Where its code slips, its documents rule:
 both tensors' sizes are tested (11), gradInput has rank 5 (9), mixed formats are refused.
@@ -9,42 +10,57 @@ both tensors' sizes are tested (11), gradInput has rank 5 (9), mixed formats are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from . import buffers, foreign, layout
 from .acl import AclTensor, Sizes, aclDataType, aclFormat, tensor_of
+from .arguments import MOST, MOST_SCALE
+from .buffers import Array
 from .status import ParameterError
 
-INT32_MAX = 2**31 - 1
-MOST_SCALE = 50.0
-"""The largest ratio that the kernel of the exact op takes, on each axis."""
-
+Scales = tuple[float, float, float]
 Check = Callable[["Call"], str | None]
+MemoryCheck = Callable[[Array, Array], str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """An operator: its name in aclnn, the Plan's op behind it, and what it refuses."""
+    """An operator: its name in aclnn, the Plan's op behind it, and what it refuses.
+
+    align_corners: whether it has alignCorners.
+    """
 
     name: str
     op: str
     dtypes: tuple[aclDataType, ...]
     checks: tuple[Check, ...]
+    align_corners: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor without its memory."""
+
+    dtype: aclDataType
+    shape: Sizes
+    format: aclFormat
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The arguments of a first phase, read: exact types, and tensors that nobody else can end."""
+    """The arguments of a first phase, of exact types, and without the tensors' memory."""
 
     operator: Operator
-    grad_out: AclTensor
+    grad_out: Tensor
     output_size: Sizes
     input_size: Sizes
     align_corners: bool
-    scales: tuple[float, float, float]
-    grad_input: AclTensor
+    scales: Scales
+    grad_input: Tensor
 
     @property
     def sides(self) -> Iterator[tuple[str, int, int]]:
@@ -54,7 +70,12 @@ class Call:
     @property
     def empty(self) -> bool:
         """N = 0 or C = 0: nothing to compute."""
-        return 0 in self.grad_out.view_shape
+        return 0 in self.grad_out.shape
+
+    @property
+    def scales_that_count(self) -> Scales | None:
+        """The scales where all three are > 0, else none."""
+        return self.scales if all(scale > 0 for scale in self.scales) else None
 
     @property
     def data_format(self) -> str:
@@ -70,16 +91,20 @@ def read(
     align_corners: Any,
     scales: tuple[Any, Any, Any],
     grad_input: Any,
-) -> Call:
-    """The Call of these arguments. Check 1, that none is null, then what a C compiler checks."""
+) -> tuple[Call, Array, Array]:
+    """The Call of these arguments, and the arrays of gradOut and gradInput.
+
+    Check 1, that none is null, then what a C compiler checks.
+    """
     foreign.not_null("gradOut", grad_out)
     foreign.not_null("outputSize", output_size)
     foreign.not_null("inputSize", input_size)
     foreign.not_null("gradInput", grad_input)
     d, h, w = scales
-    return Call(
+    source = tensor_of("gradOut", grad_out)
+    call = Call(
         operator,
-        tensor_of("gradOut", grad_out),
+        _described(source),
         foreign.integers("outputSize", output_size),
         foreign.integers("inputSize", input_size),
         foreign.boolean("alignCorners", align_corners),
@@ -88,16 +113,42 @@ def read(
             foreign.double("scalesH", h),
             foreign.double("scalesW", w),
         ),
-        tensor_of("gradInput", grad_input),
+        _described(result := tensor_of("gradInput", grad_input)),
     )
+    return call, source.view, result.view
 
 
-def check(call: Call) -> None:
+def check(call: Call, checks: Iterable[Check]) -> None:
     """Raises ParameterError with what the first failing check says."""
-    for fails in (*call.operator.checks, *(() if call.empty else MEMORY)):
-        wrong = fails(call)
-        if wrong is not None:
-            raise ParameterError(wrong)
+    for fails in checks:
+        _refuse(fails(call))
+
+
+def check_memory(call: Call, grad_out: Array, grad_input: Array) -> None:
+    """The same for the memory of a call that has passed its operator's checks."""
+    for fails in () if call.empty else MEMORY:
+        _refuse(fails(grad_out, grad_input))
+
+
+_TINY, _HUGE = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
+
+
+def kernel_scales(call: Call) -> tuple[float | None, ...] | None:
+    """The scales that count, as a Plan takes them.
+
+    The kernels take a scale, or trilinear its reciprocal, in float32, and the sizes' ratio where
+    that is 0. Otherwise a scale beyond float32's normal numbers is drawn to their ends: indices
+    below 2^31 fall where they fell.
+    """
+    if call.scales_that_count is None:
+        return None
+    inverse = call.operator is TRILINEAR
+    with np.errstate(all="ignore"):
+        passed = [np.float32(1 / scale if inverse else scale) for scale in call.scales]
+    return tuple(
+        min(max(scale, _TINY), _HUGE) if single > 0 else None
+        for scale, single in zip(call.scales, passed, strict=True)
+    )
 
 
 # ---- The checks ----
@@ -119,7 +170,7 @@ def dtypes_equal(call: Call) -> str | None:
 
 def grad_out_rank(call: Call) -> str | None:
     """gradOut has five dimensions."""
-    shape = call.grad_out.view_shape
+    shape = call.grad_out.shape
     return f"gradOut has shape {shape}, wanted 5 dimensions" if len(shape) != 5 else None
 
 
@@ -187,50 +238,58 @@ def scales_limited(call: Call) -> str | None:
 def sizes_in_int32(call: Call) -> str | None:
     """No size of either tensor is above 2^31 - 1 (not tested on ascend950; here it is)."""
     for name, tensor in (("gradOut", call.grad_out), ("gradInput", call.grad_input)):
-        if max(tensor.view_shape) > INT32_MAX:
-            return f"{name} has shape {tensor.view_shape}, wanted sizes up to {INT32_MAX}"
+        if max(tensor.shape) > MOST:
+            return f"{name} has shape {tensor.shape}, wanted sizes up to {MOST}"
     return None
 
 
-def grad_input_writable(call: Call) -> str | None:
+def grad_input_writable(_: Array, grad_input: Array) -> str | None:
     """gradInput can be written."""
-    writable = call.grad_input.view.flags.writeable
+    writable = grad_input.flags.writeable
     return None if writable else "gradInput is read-only, wanted writable memory"
 
 
-def grad_input_aligned(call: Call) -> str | None:
+def grad_input_aligned(_: Array, grad_input: Array) -> str | None:
     """gradInput lies where its elements may lie."""
-    view = call.grad_input.view
-    if not view.flags.aligned:
-        return f"gradInput is misaligned, wanted a multiple of {view.dtype.alignment} bytes"
+    if not grad_input.flags.aligned:
+        return f"gradInput is misaligned, wanted a multiple of {grad_input.dtype.alignment} bytes"
     return None
 
 
-def grad_input_once(call: Call) -> str | None:
+def grad_input_once(_: Array, grad_input: Array) -> str | None:
     """No two elements of gradInput share memory."""
-    view = call.grad_input.view
-    if layout.overlaps_itself(view.shape, view.strides, view.itemsize):
+    shape, strides = grad_input.shape, grad_input.strides
+    if layout.overlaps_itself(shape, strides, grad_input.itemsize):
         return (
-            f"gradInput has strides of {view.strides} bytes for {view.shape}, "
+            f"gradInput has strides of {strides} bytes for {shape}, "
             "wanted each to pass the span of the smaller ones"
         )
     return None
 
 
-def grad_input_apart(call: Call) -> str | None:
+def grad_input_apart(grad_out: Array, grad_input: Array) -> str | None:
     """gradInput shares no memory with gradOut."""
-    shared = buffers.share_memory(call.grad_input.view, call.grad_out.view)
+    shared = buffers.share_memory(grad_input, grad_out)
     return "gradInput overlaps gradOut in memory, wanted memory of its own" if shared else None
 
 
-def _channels_last(tensor: AclTensor) -> bool:
+def _described(tensor: AclTensor) -> Tensor:
+    return Tensor(tensor.dtype, tensor.view_shape, tensor.format)
+
+
+def _refuse(wrong: str | None) -> None:
+    if wrong is not None:
+        raise ParameterError(wrong)
+
+
+def _channels_last(tensor: Tensor) -> bool:
     return tensor.format == aclFormat.ACL_FORMAT_NDHWC
 
 
-def _misshapen(name: str, tensor: AclTensor, wanted: Sizes) -> str | None:
+def _misshapen(name: str, tensor: Tensor, wanted: Sizes) -> str | None:
     if _channels_last(tensor):
         wanted = layout.pick(wanted, layout.AXES["NDHWC"])
-    have = tensor.view_shape
+    have = tensor.shape
     if have == wanted:
         return None
     where = [k for k in range(5) if len(have) == 5 and have[k] != wanted[k]]
@@ -256,7 +315,7 @@ _EXACT: tuple[Check, ...] = (
 _NEAREST = tuple(fails for fails in _EXACT if fails is not scales_limited)
 _TRILINEAR = (*_NEAREST[:5], grad_out_format, *_NEAREST[5:])
 
-MEMORY: tuple[Check, ...] = (
+MEMORY: tuple[MemoryCheck, ...] = (
     grad_input_writable,
     grad_input_aligned,
     grad_input_once,
@@ -269,6 +328,8 @@ _ALL = (*_SINGLES, aclDataType.ACL_DOUBLE)
 
 EXACT = Operator("aclnnUpsampleNearestExact3dBackward", "nearest_exact_backward", _SINGLES, _EXACT)
 NEAREST = Operator("aclnnUpsampleNearest3dBackward", "nearest_backward", _ALL, _NEAREST)
-TRILINEAR = Operator("aclnnUpsampleTrilinear3dBackward", "trilinear_backward", _ALL, _TRILINEAR)
+TRILINEAR = Operator(
+    "aclnnUpsampleTrilinear3dBackward", "trilinear_backward", _ALL, _TRILINEAR, align_corners=True
+)
 OPERATORS = {name: o for o in (EXACT, NEAREST, TRILINEAR) for name in (o.name, o.op)}
 """The operators, by aclnn's names and by the Plan's."""

@@ -11,15 +11,9 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from . import arguments
-from .aclnn_checks import (
-    INT32_MAX,
-    OPERATORS,
-    Call,
-    input_size_length,
-    output_size_length,
-    read,
-)
+from . import arguments, foreign
+from .aclnn_checks import OPERATORS, Call, check, input_size_length, output_size_length, read
+from .arguments import MOST
 from .status import ParameterError
 
 MOST_SIZE = 2**20
@@ -31,25 +25,32 @@ def documented_limit_violations(
     gradOut: Any,
     outputSize: Any,
     inputSize: Any,
-    scales: tuple[Any, Any, Any],
+    scales: Any,
     gradInput: Any,
 ) -> list[str]:
     """The documented limits that a call breaks and the first phase lets pass, in words and numbers.
 
-    op: an operator's name in aclnn, or the Plan's op behind it. The rest as in the first phase; the
-    numbers are those of outputSize and inputSize. Raises ParameterError or ParameterTypeError where
-    the arguments cannot be read as sizes and tensors at all.
+    op: an operator's name in aclnn, or the Plan's op behind it. scales: of D, H, W. The rest as in
+    the first phase; the numbers are those of outputSize and inputSize. Raises ParameterError or
+    ParameterTypeError where the arguments cannot be read as sizes, scales and tensors at all.
     """
     operator = OPERATORS[arguments.one_of("op", op, tuple(OPERATORS))]
-    call = read(operator, gradOut, outputSize, inputSize, False, scales, gradInput)
-    for fails in (output_size_length, input_size_length):
-        wrong = fails(call)
-        if wrong is not None:
-            raise ParameterError(wrong)
-    return list(_violations(call))
+    factors = foreign.sequence("scales", scales, "three numbers", 4)
+    if len(factors) != 3:
+        count = len(factors) if len(factors) < 3 else "more than 3"
+        raise ParameterError(f"scales has {count} elements, wanted three numbers, D, H, W")
+    d, h, w = factors
+    call, _, _ = read(operator, gradOut, outputSize, inputSize, False, (d, h, w), gradInput)
+    return broken(call)
 
 
-def _violations(call: Call) -> Iterator[str]:
+def broken(call: Call) -> list[str]:
+    """The same of a call that is read."""
+    check(call, (output_size_length, input_size_length))
+    return list(_broken(call))
+
+
+def _broken(call: Call) -> Iterator[str]:
     n, c, i_d, i_h, i_w = call.input_size
     o_d, o_h, o_w = call.output_size
     named = [
@@ -59,25 +60,25 @@ def _violations(call: Call) -> Iterator[str]:
     for axis, size, name in named:
         if size <= 0 and name == "inputSize":
             yield f"{axis} of inputSize is {size}, documented: every element > 0"
-        if size > INT32_MAX:
-            yield f"{axis} of {name} is {size}, documented: at most 2^31 - 1 = {INT32_MAX}"
+        if size > MOST:
+            yield f"{axis} of {name} is {size}, documented: at most 2^31 - 1 = {MOST}"
         if size > MOST_SIZE:
             yield f"{axis} of {name} is {size}, documented: at most 2^20 = {MOST_SIZE}"
     for name, tensor in (("gradOut", call.grad_out), ("gradInput", call.grad_input)):
-        if 0 in tensor.view_shape:
-            yield f"{name} has shape {tensor.view_shape}, documented: no empty tensors"
+        if 0 in tensor.shape:
+            yield f"{name} has shape {tensor.shape}, documented: no empty tensors"
     elements = n * c * (o_d * o_h * o_w + i_d * i_h * i_w + o_d * o_h * i_w + o_d * i_h * i_w)
-    size = elements * call.grad_out.view.itemsize
+    size = elements * call.grad_out.dtype.numpy.itemsize
     if size >= MOST_BYTES:
         yield (
             "N * C * (oD * oH * oW + iD * iH * iW + oD * oH * iW + oD * iH * iW) elements take "
             f"{size} bytes ({size / 2**30:.2f} GiB), documented: less than 60 GiB = {MOST_BYTES}"
         )
-    if n * c * o_d * o_h > INT32_MAX:
+    if n * c * o_d * o_h > MOST:
         yield f"N * C * oD * oH is {n * c * o_d * o_h}, documented: less than 2^31"
-    if i_w * i_h > INT32_MAX:
+    if i_w * i_h > MOST:
         yield f"iW * iH is {i_w * i_h}, documented: less than 2^31"
-    if all(scale > 0 for scale in call.scales):
+    if call.scales_that_count:
         for scale, (axis, i, o) in zip(call.scales, call.sides, strict=True):
             wanted = math.floor(i * scale) if math.isfinite(i * scale) else math.inf
             if o != wanted:

@@ -18,6 +18,9 @@ Scales = tuple[float | None, float | None, float | None]
 MOST = 2**31 - 1
 """The largest size of an axis, that of the operators."""
 
+MOST_SCALE = 50.0
+"""The largest output/input of the exact op's first phase, and of nearest's kernels on A2 and A3."""
+
 _NUMBERS = (int, float, np.floating, np.integer)
 
 
@@ -41,11 +44,12 @@ def integers(name: str, given: Any, count: int, wanted: str = "") -> tuple[int, 
     return numbers
 
 
-def strides(name: str, given: Any) -> tuple[int, ...]:
-    """`given` as five byte strides."""
+def five_int64(name: str, given: Any) -> tuple[int, ...]:
+    """`given` as a tuple of five ints of 64 bits."""
     numbers = integers(name, given, 5)
-    if any(abs(number) >= 2**63 for number in numbers):
-        raise ParameterError(f"{name} is {numbers}, wanted integers of 64 bits")
+    for k, number in enumerate(numbers):
+        if abs(number) >= 2**63:
+            raise ParameterError(f"{name}[{k}] is {_int_text(number)}, wanted 64 bits")
     return numbers
 
 
@@ -56,7 +60,7 @@ def integer(name: str, given: Any, least: int, most: int = MOST) -> int:
     except TypeError:
         raise ParameterTypeError(f"{name} is {given!r}, wanted an integer") from None
     if not least <= number <= most:
-        raise ParameterError(f"{name} is {number}, wanted {least} to {most}")
+        raise ParameterError(f"{name} is {_int_text(number)}, wanted {least} to {most}")
     return number
 
 
@@ -74,6 +78,16 @@ def element(name: str, given: Any) -> dtypes.Dtype:
             f"{name} is {_dtype_text(given)}, wanted {wanted} in native byte order"
         )
     return found
+
+
+def number(name: str, given: Any, wanted: str = "a number") -> float:
+    """`given` as a float; infinite where it is an int that no float holds."""
+    if not isinstance(given, _NUMBERS):
+        raise ParameterTypeError(f"{name} is {given!r}, wanted {wanted}")
+    try:
+        return float(given)
+    except OverflowError:
+        return math.inf if given > 0 else -math.inf
 
 
 def spatial(name: str, sizes: Sequence[int]) -> None:
@@ -109,12 +123,7 @@ def scale_of(name: str, given: Any) -> float | None:
     """A scale that is positive and finite in float32, as is its reciprocal; None if not given."""
     if given is None:
         return None
-    if not isinstance(given, _NUMBERS):
-        raise ParameterTypeError(f"{name} is {given!r}, wanted a number or None")
-    try:
-        scale = float(given)
-    except OverflowError:
-        scale = math.inf
+    scale = number(name, given, "a number or None")
     if not scale > 0:
         return None
     with np.errstate(all="ignore"):
@@ -123,6 +132,11 @@ def scale_of(name: str, given: Any) -> float | None:
     if not (0 < single < math.inf and 0 < inverse < math.inf):
         raise ParameterError(f"{name} is {given!r}, wanted it and its reciprocal finite in float32")
     return scale
+
+
+def _int_text(number: int) -> str:
+    """Python prints no int of more than some thousand digits."""
+    return str(number) if abs(number) < 2**64 else f"an integer of {number.bit_length()} bits"
 
 
 def _dtype_text(dtype: Any) -> str:

@@ -53,11 +53,7 @@ def check_out(
 def check_workspace(given: Any, size: int, source: Array, out: Array) -> Array:
     """`given` as bytes: writable, contiguous, large enough, apart from source and out."""
     try:
-        if (isinstance(given, np.ndarray) and given.dtype.hasobject) or (
-            isinstance(given, memoryview) and "O" in given.format
-        ):
-            raise TypeError("the kernel would overwrite references to objects")
-        array: Array = np.frombuffer(given, np.uint8)
+        array = bytes_of(given)
     except (TypeError, ValueError, BufferError, AttributeError):
         raise ParameterTypeError(
             f"workspace is a {type(given).__name__}, wanted a writable contiguous buffer"
@@ -69,6 +65,22 @@ def check_workspace(given: Any, size: int, source: Array, out: Array) -> Array:
     if share_memory(array, source) or share_memory(array, out):
         raise ParameterError("workspace overlaps the source or out, wanted memory of its own")
     return array
+
+
+def bytes_of(given: Any) -> Array:
+    """The bytes of a contiguous array or buffer; a TypeError, ValueError or BufferError if not one.
+
+    Objects are refused: a kernel would overwrite their references.
+    """
+    if issubclass(type(given), np.ndarray):  # bfloat16 has no buffer format
+        array = np.ndarray.view(given, np.ndarray)
+        if array.dtype.hasobject or not array.flags.c_contiguous:
+            raise TypeError("the array has objects or gaps")
+        return array.reshape(-1).view(np.uint8)
+    memory = memoryview(given)
+    if "O" in memory.format:
+        raise TypeError("the buffer has objects")
+    return np.frombuffer(memory, np.uint8)
 
 
 def share_memory(a: Array, b: Array) -> bool:

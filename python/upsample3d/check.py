@@ -9,30 +9,32 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterator
-from typing import Any
 
-import numpy as np
-
-from . import aclnn
-from .chips import CHIPS, OPERATORS, Operator, Question, Sizes, Tiling
+from . import aclnn_limits, layout
+from .acl import Sizes, aclDataType, aclFormat
+from .aclnn import plan_of
+from .aclnn_checks import OPERATORS, Call, Scales, Tensor, check, sizes_in_int32
+from .arguments import MOST
+from .chips import CHIPS, KERNELS, Tiling
 from .cores import MatrixTiling, Pass, SimtTiling
-from .status import ParameterError, ParameterTypeError
-from .tiling import TilingError
+from .foreign import aclnnStatus
+from .status import ParameterError, Status, TilingError
+from .tiling import ITEMSIZES
 
-MOST_PLANNED, MOST_SIZE = 2**24, 2**31 - 1
-"""Sizes that are planned here, for a plan has memory for every index; and an operator's largest."""
+MOST_PLANNED = 2**24
+"""The largest D, H or W that is planned here: a plan has memory for every index."""
+
+LONGEST = 8
+"""Sizes that an option may list, more than any that is legal."""
 
 FORMATS = ("NCDHW", "NDHWC", "ND", "NCHW", "NHWC")
-DTYPES = (
-    "float32", "float16", "bfloat16", "float64", "int8", "int16", "int32", "int64", "uint8", "bool",
-    "complex64", "complex128",
-)  # fmt: skip
+DTYPES = {dtype.numpy.name: dtype for dtype in aclDataType if dtype is not aclDataType.ACL_STRING}
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Adds the command's options to its parser."""
     add = parser.add_argument
-    add("--op", required=True, choices=OPERATORS, help="the operator")
+    add("--op", required=True, choices=KERNELS, help="the operator")
     add("--grad-output-shape", required=True, type=sizes, metavar="N,C,D,H,W",
         help="the shape of gradOut in its format, e.g. 1,8,64,64,64")  # fmt: skip
     add("--input-size", required=True, type=sizes, metavar="N,C,D,H,W",
@@ -45,126 +47,133 @@ def options(parser: argparse.ArgumentParser) -> None:
     add("--dtype", choices=DTYPES, default="float32", help="of both tensors (default: float32)")
     add("--align-corners", action="store_true", help="alignCorners of trilinear_backward")
     add("--soc", choices=CHIPS, default="ascend950", help="the chip (default: ascend950)")
-    add("--cores", type=int, metavar="N",
+    add("--cores", type=cores, metavar="N",
         help="its cores: vector cores of ascend950 (default: 64), cube cores of the others "
         "(default: 48)")  # fmt: skip
     parser.set_defaults(run=run)
 
 
 def sizes(text: str) -> Sizes:
-    """Integers >= 0 between commas."""
+    """Up to 8 integers of 64 bits, >= 0, between commas."""
     numbers = tuple(map(int, text.split(",")))
-    if min(numbers) < 0:
+    if len(numbers) > LONGEST or not 0 <= min(numbers) <= max(numbers) < 2**63:
         raise ValueError(text)
     return numbers
 
 
-def scales(text: str) -> tuple[float, float, float]:
+def scales(text: str) -> Scales:
     """Three numbers between commas, or one for all."""
     numbers = [float(number) for number in text.split(",")]
     d, h, w = numbers * 3 if len(numbers) == 1 else numbers
     return d, h, w
 
 
+def cores(text: str) -> int:
+    """An integer from 1 to 2^31 - 1."""
+    number = int(text)
+    if not 1 <= number <= MOST:
+        raise ValueError(text)
+    return number
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Prints the answer; 0 where the call is legal on the chip, else 1."""
-    if arguments.align_corners and not OPERATORS[arguments.op].corners:
-        raise ParameterError(
-            f"--align-corners is given, wanted only with trilinear, not {arguments.op}"
-        )
-    shape = arguments.grad_output_shape
-    spatial = shape[1:4] if arguments.format == "NDHWC" else shape[2:5]
-    output_size = arguments.output_size or spatial
-    for size in (*arguments.input_size[2:], *output_size):
-        if MOST_PLANNED < size <= MOST_SIZE:  # a larger one is refused before it is planned
-            raise ParameterError(
-                f"a size is {size}, wanted at most {MOST_PLANNED} along D, H and W"
-            )
-    asked = Question(
-        op=arguments.op,
-        grad_output_shape=shape,
-        input_size=arguments.input_size,
-        output_size=output_size,
-        scales=arguments.scales,
-        data_format=arguments.format,
-        dtype=arguments.dtype,
-        align_corners=arguments.align_corners,
-        chip=arguments.soc,
-        cores=CHIPS[arguments.soc] if arguments.cores is None else arguments.cores,
-    )
+    call, chip = _call(arguments), arguments.soc
     legal = True
-    for title, fine, lines in list(answer(asked)):
+    for title, fine, lines in list(answer(call, chip, arguments.cores or CHIPS[chip])):
         legal &= fine
         for line in lines:
             print(f"{title:10} {line}")
             title = ""
-    print(f"{'verdict':10} {'legal' if legal else 'not legal'} on {asked.chip}")
+    print(f"{'verdict':10} {'legal' if legal else 'not legal'} on {chip}")
     return 0 if legal else 1
 
 
-def answer(asked: Question) -> Iterator[tuple[str, bool, list[str]]]:
+def answer(call: Call, chip: str, cores: int) -> Iterator[tuple[str, bool, list[str]]]:
     """(title, whether it is fine, lines) of each part."""
-    operator = OPERATORS[asked.op]
-    supported = asked.chip in operator.tilings
-    chips = ", ".join(operator.tilings)
-    yield "operator", True, [operator.name]
-    yield "product", supported, [f"{asked.chip} {'is' if supported else 'is not'} one of {chips}"]
+    tilings = KERNELS[call.operator.op].tilings
+    supported = chip in tilings
+    yield "operator", True, [call.operator.name]
+    product = f"{chip} {'is' if supported else 'is not'} one of {', '.join(tilings)}"
+    yield "product", supported, [product]
 
-    call = _arguments(asked, operator)
-    first_phase = getattr(aclnn, f"{operator.name}GetWorkspaceSize")
-    status, size, executor = first_phase(*call)
-    fine = status == aclnn.ACLNN_SUCCESS
-    said = f"workspace {size} bytes, of this library" if fine else aclnn.aclGetRecentErrMsg()
-    yield "phase 1", fine, [f"{status:d} {status.name}: {said}"]
-    if executor is not None:
-        aclnn.aclDestroyAclOpExecutor(executor)
+    status, said = _first_phase(call, chip)
+    passed = status == Status.SUCCESS
+    yield "phase 1", passed, [f"{status:d} {aclnnStatus(status).name}: {said}"]
 
-    broken = _broken(asked, call)
-    yield "limits", not broken, broken or ["none broken"]
-    if not fine or not supported:
+    limits = _limits(call)
+    yield "limits", not limits, limits or ["none broken"]
+    if not passed or not supported:
         yield "tiling", True, ["none: the call does not reach a kernel"]
-    elif 0 in asked.grad_output_shape:
+    elif call.empty:
         yield "tiling", True, ["none: nothing is computed"]
     else:
-        yield "tiling", *_tiling(asked, operator)
+        yield "tiling", *_tiling(call, chip, cores)
 
 
-def _arguments(asked: Question, operator: Operator) -> list[Any]:
-    """What the first phase is given: contiguous tensors, of which only place and shape exist."""
-    dtype, shapes = np.dtype(asked.dtype), (asked.grad_output_shape, asked.grad_input_shape)
-    first, second = map(math.prod, shapes)
-    if (first + second) * dtype.itemsize >= 2**63:
-        raise ParameterError(f"the tensors have shapes {shapes}, wanted fewer than 2^63 bytes")
-    one = np.zeros(1, dtype)  # all that exists of the memory of both; the rest is never touched
-    flat = np.lib.stride_tricks.as_strided(one, (first + second,), one.strides)
-    grad_output, grad_input = flat[:first].reshape(shapes[0]), flat[first:].reshape(shapes[1])
-    form = aclnn.aclFormat[f"ACL_FORMAT_{asked.data_format}"]
-    return [
-        aclnn.AclTensor.from_array(grad_output, form),
-        asked.output_size,
-        asked.input_size,
-        *([asked.align_corners] if operator.corners else []),
-        *asked.scales,
-        aclnn.AclTensor.from_array(grad_input, form),
-    ]
+def _call(arguments: argparse.Namespace) -> Call:
+    """The call that the options describe."""
+    operator = OPERATORS[arguments.op]
+    shape, size = arguments.grad_output_shape, arguments.input_size
+    if arguments.align_corners and not operator.align_corners:
+        raise ParameterError(
+            f"--align-corners is given, wanted only with trilinear, not {arguments.op}"
+        )
+    last = arguments.format == "NDHWC"
+    dtype, form = DTYPES[arguments.dtype], aclFormat[f"ACL_FORMAT_{arguments.format}"]
+    grad_input_shape = size
+    if last and len(size) == 5:
+        grad_input_shape = layout.pick(size, layout.AXES["NDHWC"])
+    return Call(
+        operator,
+        Tensor(dtype, shape, form),
+        arguments.output_size or (shape[1:4] if last else shape[2:5]),
+        size,
+        arguments.align_corners,
+        arguments.scales,
+        Tensor(dtype, grad_input_shape, form),
+    )
 
 
-def _broken(asked: Question, call: list[Any]) -> list[str]:
+def _first_phase(call: Call, chip: str) -> tuple[Status, str]:
+    """The status, and what is said of the workspace or of what is wrong."""
+    checks = call.operator.checks
+    if chip == "ascend950":
+        checks = tuple(fails for fails in checks if fails is not sizes_in_int32)
+    try:
+        check(call, checks)
+    except ParameterError as error:
+        return error.status, str(error)
+    if not call.empty and not _plannable(call):
+        return Status.SUCCESS, "checked, not planned: too large for this library"
+    size = 0 if call.empty else plan_of(call).workspace_size
+    return Status.SUCCESS, f"workspace {size} bytes, of this library"
+
+
+def _plannable(call: Call) -> bool:
+    """Whether no axis and no tensor is too large for a plan."""
+    tensors = (call.grad_out, call.grad_input)
+    most_bytes = max(math.prod(t.shape) * t.dtype.numpy.itemsize for t in tensors)
+    return max(*call.input_size[2:], *call.output_size) <= MOST_PLANNED and most_bytes < 2**63
+
+
+def _limits(call: Call) -> list[str]:
     """The documented limits that the call breaks."""
     try:
-        return aclnn.documented_limit_violations(
-            asked.op, call[0], asked.output_size, asked.input_size, asked.scales, call[-1]
-        )
-    except (ParameterError, ParameterTypeError) as error:
+        return aclnn_limits.broken(call)
+    except ParameterError as error:
         return [f"unknown: {error}"]
 
 
-def _tiling(asked: Question, operator: Operator) -> tuple[bool, list[str]]:
+def _tiling(call: Call, chip: str, cores: int) -> tuple[bool, list[str]]:
     """Whether the kernel or the device's CPU takes the call, and how."""
+    kernels, dtype = KERNELS[call.operator.op], call.grad_out.dtype.numpy.name
     try:
-        planned = operator.tilings[asked.chip](asked)
+        if dtype not in ITEMSIZES:
+            raise TilingError(f"dtype is {dtype}, wanted {' or '.join(ITEMSIZES)}")
+        planned = kernels.tilings[chip](call, cores)
     except TilingError as error:
-        if operator.device_cpu:
+        if kernels.device_cpu:
             return True, [f"none: the device's CPU computes it, for {error}"]
         return False, [f"{error.status:d}: {error}"]
     if isinstance(planned, SimtTiling):
@@ -183,7 +192,7 @@ def _simt(planned: SimtTiling) -> Iterator[str]:
 
 def _matrices(planned: MatrixTiling) -> Iterator[str]:
     yield _named(planned, "cores tiling_key workspace_size")
-    tables = " index mapping" if planned.index else ""
+    tables = " tensor_size mapping" if planned.tensor_size else ""
     yield _named(planned, "inter_w inter_h radio" + tables)
     for axis, done in zip("DHW", planned.passes, strict=True):
         yield f"{axis}: {_pass(done)}"

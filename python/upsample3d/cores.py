@@ -74,11 +74,11 @@ class SimtTiling:
 class Pass:
     """A product with a weight matrix along one axis, shared among cores by slides of results.
 
-    size, sources: results (grad_input) and sources (grad_output) along the axis. rows: vectors of
-    the axis; columns: whether these are the columns of a matrix in a batch, which is walked. k:
-    sources that a slide reads at most. Every core has `each` slides; the `remainder` slides from
-    tail_start on are shared by `group` cores each, tail_rows rows per core. cores: needed. Where a
-    pass is not active it is skipped, and the numbers from k on are 0.
+    size, sources: results (grad_input) and sources (grad_output) along the axis. rows: what the
+    cores of a group split; columns: whether these are the columns of each batch's matrix, not the
+    batches. k: sources that a slide reads at most. Every core has `each` slides; the `remainder`
+    slides from tail_start on are shared by `group` cores each, tail_rows rows per core. cores:
+    needed. Where a pass is not active it is skipped, and the numbers from k on are 0.
     """
 
     size: int
@@ -138,7 +138,8 @@ class MatrixTiling:
     """Products along W, then H, then D on the cube cores of A2 and A3.
 
     passes: of D, H, W. inter_w, inter_h: elements between the passes. radio: elements of a core's
-    weight matrix. cores: launched. index, mapping: elements of the two window tables of nearest.
+    weight matrix. cores: launched. tensor_size, mapping: elements of nearest's two local tables, of
+    the bounds of a slide's windows and of the results that its sources go to; 0 for trilinear.
     """
 
     passes: tuple[Pass, Pass, Pass]
@@ -147,7 +148,7 @@ class MatrixTiling:
     radio: int
     cores: int
     workspace_size: int
-    index: int = 0
+    tensor_size: int = 0
     mapping: int = 0
     tiling_key: int = 1
 

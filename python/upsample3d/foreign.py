@@ -17,12 +17,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .status import ParameterError, ParameterTypeError, Status
+from .status import ParameterError, ParameterTypeError, RuntimeStateError, Status
 
 _E = TypeVar("_E", bound=IntEnum)
 
-_MOST = 64
+MOST_READ = 64
 """Elements of an int array that are looked at: as many as a NumPy array has axes."""
+
+_OURS = (ParameterError, ParameterTypeError, RuntimeStateError)
 
 
 class aclnnStatus(IntEnum):
@@ -39,12 +41,6 @@ class aclnnStatus(IntEnum):
     ACLNN_ERR_INNER_NULLPTR = Status.INTERNAL_NULL_POINTER
 
 
-class RuntimeStateError(ParameterError):
-    """A call at a time that cannot be: the text says what was called, and what came before."""
-
-    status = Status.RUNTIME_ERROR
-
-
 _recent = threading.local()  # CANN keeps one message per thread
 
 
@@ -54,14 +50,16 @@ def aclGetRecentErrMsg() -> str | None:
     return message
 
 
-def refuse(error: Exception, unknown: Status = Status.INVALID_PARAMETER) -> aclnnStatus:
-    """The status of an error, `unknown` if it has none; its message becomes the recent one."""
-    if isinstance(error, ParameterError | ParameterTypeError):
-        status, _recent.message = error.status, str(error)
+def refuse(
+    error: Exception, who: str, unforeseen: Status = Status.INVALID_PARAMETER
+) -> aclnnStatus:
+    """The status of an error that `who` met; its message becomes the recent one."""
+    if any(type(error) is ours for ours in _OURS):
+        status, _recent.message = error.status, str(error)  # type: ignore[attr-defined]
     elif isinstance(error, MemoryError):
         status, _recent.message = Status.INTERNAL_NULL_POINTER, "memory does not suffice"
     else:
-        status, _recent.message = unknown, f"{kind(error)} was raised"
+        status, _recent.message = unforeseen, f"{who} raises {kind(error)}, which is unforeseen"
     return aclnnStatus(status)
 
 
@@ -72,10 +70,13 @@ def kind(given: object) -> str:
 
 @contextmanager
 def reading(name: str, wanted: str) -> Iterator[None]:
-    """Turns what reading the parameter `name` raises into an error that names it."""
+    """Turns what reading the parameter `name` raises into an error that names it.
+
+    All of it: a caller's object can raise our errors too. What we refuse is raised outside.
+    """
     try:
         yield
-    except (ParameterError, ParameterTypeError, MemoryError):
+    except MemoryError:
         raise
     except Exception as error:
         raise ParameterTypeError(f"{name} raises {kind(error)}, wanted {wanted}") from None
@@ -87,15 +88,20 @@ def not_null(name: str, given: object) -> None:
         raise ParameterTypeError(f"{name} is None, a null pointer", Status.NULL_POINTER)
 
 
-def integers(name: str, given: Any) -> tuple[int, ...]:
-    """A sequence of ints as exact ints of 64 bits."""
-    with reading(name, "a sequence of 64-bit integers"):
-        if isinstance(given, Set | Mapping):
-            raise ParameterTypeError(f"{name} is a {kind(given)}, wanted integers in order")
-        count = len(given)
-        if count > _MOST:
-            raise ParameterError(f"{name} has {count} elements, wanted at most {_MOST}")
-        return tuple(int64(f"{name}[{k}]", n) for k, n in enumerate(islice(given, count)))
+def sequence(name: str, given: Any, wanted: str, most: int) -> list[Any]:
+    """The first `most` elements of a sequence."""
+    with reading(name, f"a sequence of {wanted}"):
+        ordered = not isinstance(given, Set | Mapping)
+        elements = list(islice(given, min(len(given), most)))
+    if not ordered:
+        raise ParameterTypeError(f"{name} is a {kind(given)}, wanted {wanted} in order")
+    return elements
+
+
+def integers(name: str, given: Any, most: int = MOST_READ) -> tuple[int, ...]:
+    """The first `most` elements of a sequence of ints as exact ints of 64 bits."""
+    elements = sequence(name, given, "64-bit integers", most)
+    return tuple(int64(f"{name}[{k}]", n) for k, n in enumerate(elements))
 
 
 def int64(name: str, given: Any) -> int:

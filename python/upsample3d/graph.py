@@ -25,27 +25,24 @@ from . import buffers, dtypes
 from .buffers import Array
 from .layout import Five
 from .plan import Plan
-from .status import ParameterError, ParameterTypeError, Status
-from .tiling import MIN_SUPPORT_SCALE, TilingError
+from .status import (
+    InferShapeError,
+    KernelNotFoundError,
+    ParameterError,
+    ParameterTypeError,
+    TilingError,
+)
+from .tiling import MIN_SUPPORT_SCALE
 
 Values = dict[str, Any]
 
 
-class InferShapeError(ParameterError):
-    """Attributes from which no shape follows; the text says what was given and what is wanted."""
-
-    status = Status.INFERSHAPE_ERROR
-
-
-class KernelNotFoundError(ParameterError):
-    """A type that an operator's IR admits and no kernel computes."""
-
-    status = Status.KERNEL_NOT_FOUND
-
-
-def integers(given: Any) -> tuple[int, ...]:
-    """A list of ints."""
-    return tuple(map(operator.index, given))
+def int64s(given: Any) -> tuple[int, ...]:
+    """A list of ints of 64 bits."""
+    numbers = tuple(map(operator.index, given))
+    if not all(-(2**63) <= number < 2**63 for number in numbers):
+        raise OverflowError
+    return numbers
 
 
 def real(given: Any) -> tuple[float, ...]:
@@ -60,8 +57,11 @@ def reals(given: Any) -> tuple[float, ...]:
 
 def _real(given: Any) -> float:
     """float32, as the IR holds it."""
-    with np.errstate(over="ignore"):
-        return float(np.float32(operator.truediv(given, 1)))
+    number = operator.truediv(given, 1)  # refuses a str, which float32 would take
+    if np.iscomplexobj(number):  # NumPy's would lose their imaginary part
+        raise TypeError
+    with np.errstate(all="ignore"):
+        return float(np.float32(number))
 
 
 def boolean(given: Any) -> bool:
@@ -85,18 +85,20 @@ class Operator:
     """An IR operator with the input grad_output and the result grad_input.
 
     name: in the IR. op: the Plan's op that computes it. attributes: in order. dtypes: that the IR
-    admits. scales: the attributes that hold the scales, output/input to the power scale_power.
-    given: which of (output_size, scales) may be given together. zeros_are_empty: whether a list of
-    zeros counts as not given. least_ratio: the least input/output ratio that can be run.
+    admits. scales: the attributes that hold the scales, output/input, or with `inverse`
+    input/output. by_scales: whether either output_size or scales are given, and what is given has
+    to lead to grad_output's sizes; else output_size is, and it alone is compared. zeros_are_empty:
+    whether a list of zeros counts as not given, and neither list need be. least_ratio: the least
+    input/output ratio that can be run.
     """
 
     name: str
     op: str
     attributes: tuple[Attribute, ...]
     dtypes: tuple[np.dtype[Any], ...]
-    given: frozenset[tuple[bool, bool]]
     scales: tuple[str, ...] = ("scales",)
-    scale_power: int = 1
+    inverse: bool = False
+    by_scales: bool = True
     zeros_are_empty: bool = False
     least_ratio: float = 0.0
 
@@ -110,12 +112,12 @@ class Operator:
 
     def infer_dtype(self, dtype: Any, /) -> np.dtype[Any]:
         """The type of grad_input: grad_output's, one that the IR admits."""
-        with suppress(TypeError, ValueError, SyntaxError):
-            for known in self.dtypes:
-                if dtype is not None and np.dtype(dtype) == known:
-                    return known
+        with suppress(Exception):
+            if dtype is not None:  # which is float64 to NumPy
+                found = np.dtype(dtype)
+                return next(known for known in self.dtypes if known == found)
         wanted = " or ".join(known.name for known in self.dtypes)
-        raise InferShapeError(f"{self.name}: dtype is {dtype!r}, wanted {wanted}")
+        raise InferShapeError(f"{self.name}: dtype is {_shown(dtype)}, wanted {wanted}")
 
     def __call__(self, grad_output: Array, /, *values: Any, **named: Any) -> Array:
         """grad_input for grad_output, of any strides; the bits are those of `op` with these scales.
@@ -136,7 +138,7 @@ class Operator:
                 dtype,
                 strides=grad_output.strides,
                 input_size=shape,
-                scales=[scale**self.scale_power if scale > 0 else None for scale in scales],
+                scales=[self._forward(scale) for scale in scales],
                 align_corners=attributes.get("align_corners", False),
             )
         except (ParameterError, ParameterTypeError) as error:
@@ -148,7 +150,8 @@ class Operator:
         names = [attribute.name for attribute in self.attributes]
         if len(values) > len(names) or not named.keys() <= set(names[len(values) :]):
             raise InferShapeError(
-                f"{self.name}: attributes are {values} and {dict(named)}, wanted {names}, each once"
+                f"{self.name}: attributes are {_shown(values)} and {_shown(dict(named))}, "
+                f"wanted {names}, each once"
             )
         given = {**dict(zip(names, values, strict=False)), **named}
         return {a.name: self._read(a, given.get(a.name, a.default)) for a in self.attributes}
@@ -156,37 +159,41 @@ class Operator:
     def _read(self, attribute: Attribute, value: Any) -> Any:
         try:
             return attribute.read(value)
-        except (TypeError, ValueError, OverflowError):
+        except Exception:
             wanted = attribute.read.__name__
             raise InferShapeError(
-                f"{self.name}: {attribute.name} is {value!r}, wanted {wanted}"
+                f"{self.name}: {attribute.name} is {_shown(value)}, wanted {wanted}"
             ) from None
 
     def _infer(self, grad_output_shape: Any, attributes: Values) -> tuple[Five, tuple[float, ...]]:
         """The shape of grad_input, and three scales; those not given are 0."""
-        shape = self._of_length(5, "grad_output", integers(grad_output_shape))
+        shape = self._of_length(5, "grad_output", self._read(_GRAD_OUTPUT, grad_output_shape))
         size = self._of_length(5, "input_size", attributes["input_size"])
         output_size = self._or_empty(attributes["output_size"])
         scales = self._or_empty(sum((attributes[name] for name in self.scales), ()))
-        if (bool(output_size), bool(scales)) not in self.given:
-            wanted = " or ".join(_GIVEN[given] for given in sorted(self.given, reverse=True))
+        neither = self.zeros_are_empty and not (output_size or scales)
+        if self.by_scales and bool(output_size) == bool(scales) and not neither:
             raise InferShapeError(
-                f"{self.name}: output_size is {output_size}, scales are {scales}, wanted {wanted}"
+                f"{self.name}: output_size is {output_size}, scales are {scales}, wanted one of "
+                f"them{' or neither' * self.zeros_are_empty}"
             )
-        if output_size:
-            wanted_size: Any = self._of_length(3, "output_size", output_size)
+        if output_size or not self.by_scales:
+            wanted: Any = self._of_length(3, "output_size", output_size)
+            reason = "as output_size says"
         elif scales:
             scales = self._of_length(3, "scales", scales)
-            wanted_size = tuple(map(_floor, size[2:], scales))
-        else:
-            wanted_size = shape[2:]
-        if shape[2:] != wanted_size:
+            wanted = tuple(map(_floor, size[2:], scales))
+            reason = f"to which scales {scales} of {size[2:]} lead"
+        if not neither and shape[2:] != wanted:
             raise InferShapeError(
-                f"{self.name}: grad_output has D, H, W = {shape[2:]}, wanted {wanted_size}, "
-                f"which output_size {output_size} or scales {scales} of {size[2:]} say"
+                f"{self.name}: grad_output has D, H, W = {shape[2:]}, wanted {wanted}, {reason}"
             )
         n, c, d, h, w = size
         return (n, c, d, h, w), scales or (0.0, 0.0, 0.0)
+
+    def _forward(self, scale: float) -> float | None:
+        """Output/input of a scale, None where it is not given."""
+        return (1 / scale if self.inverse else scale) if scale > 0 else None
 
     def _or_empty(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         return values if any(values) or not self.zeros_are_empty else ()
@@ -197,7 +204,10 @@ class Operator:
         return numbers
 
     def _check(self, source: tuple[int, ...], result: Five, scales: tuple[float, ...]) -> None:
-        """Refuses what the tiling refuses on every chip; D, H, W > 0 is left to the Plan."""
+        """Refuses what the tiling refuses on every chip; D, H, W > 0 is left to the Plan.
+
+        That an infinite scale is refused is ours: no Plan has one.
+        """
         if source[:2] != result[:2]:
             raise TilingError(
                 f"{self.name}: input_size has N, C = {result[:2]}, "
@@ -212,6 +222,14 @@ class Operator:
                 )
 
 
+def _shown(value: Any) -> str:
+    """A value as it prints itself; its type's name where it cannot."""
+    try:
+        return repr(value)
+    except Exception:
+        return f"a {type(value).__name__}"
+
+
 def _floor(size: int, scale: float) -> float:
     """The output size that a scale leads to: the product is rounded to float32, then down."""
     with np.errstate(all="ignore"):
@@ -219,24 +237,17 @@ def _floor(size: int, scale: float) -> float:
     return int(product) if np.isfinite(product) else float(product)
 
 
-_GIVEN = {
-    (True, True): "output_size and scales",
-    (True, False): "output_size alone",
-    (False, True): "scales alone",
-    (False, False): "neither",
-}
-
 _FLOATS = tuple(map(np.dtype, (np.float16, np.float32, ml_dtypes.bfloat16)))
 _FLOAT64, _UINT8 = np.dtype(np.float64), np.dtype(np.uint8)
-_EITHER = frozenset({(True, False), (False, True)})
-_INPUT_SIZE, _OUTPUT_SIZE = Attribute("input_size", integers), Attribute("output_size", integers)
+_GRAD_OUTPUT = Attribute("grad_output", int64s)
+_INPUT_SIZE, _OUTPUT_SIZE = Attribute("input_size", int64s), Attribute("output_size", int64s)
 _ALIGN_CORNERS = Attribute("align_corners", boolean, False)
 
 
 def _lists(default: tuple[int, ...]) -> tuple[Attribute, ...]:
     return (
         _INPUT_SIZE,
-        Attribute("output_size", integers, default),
+        Attribute("output_size", int64s, default),
         Attribute("scales", reals, default),
     )
 
@@ -246,7 +257,6 @@ UpsampleNearestExact3dGrad = Operator(
     op="nearest_exact_backward",
     attributes=_lists((0, 0, 0)),
     dtypes=_FLOATS,
-    given=_EITHER | {(False, False)},
     zeros_are_empty=True,
 )
 
@@ -255,7 +265,6 @@ UpsampleNearest3dGrad = Operator(
     op="nearest_backward",
     attributes=_lists(()),
     dtypes=(*_FLOATS, _FLOAT64, _UINT8),
-    given=_EITHER,
 )
 
 UpsampleTrilinear3dGrad = Operator(
@@ -263,7 +272,6 @@ UpsampleTrilinear3dGrad = Operator(
     op="trilinear_backward",
     attributes=(*_lists(()), _ALIGN_CORNERS),
     dtypes=(*_FLOATS[:2], _FLOAT64),
-    given=_EITHER,
 )
 
 UpsampleTrilinear3dBackward = Operator(
@@ -276,8 +284,8 @@ UpsampleTrilinear3dBackward = Operator(
         *(Attribute(f"scale_{axis}", real, 0.0) for axis in "dhw"),
     ),
     dtypes=_FLOATS,
-    given=frozenset({(True, True)}),
     scales=("scale_d", "scale_h", "scale_w"),
-    scale_power=-1,
+    inverse=True,
+    by_scales=False,
     least_ratio=MIN_SUPPORT_SCALE,
 )

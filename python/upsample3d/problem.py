@@ -101,7 +101,7 @@ def state(
             )
     if strides is None:
         strides = layout.contiguous(shape, itemsize)
-    source_strides = layout.reorder(arguments.strides("strides", strides), fmt)
+    source_strides = layout.reorder(arguments.five_int64("strides", strides), fmt)
     allocation, result_strides = _result_memory(
         result_shape, out_strides, fmt, itemsize,
         layout.channels_last(source_shape, source_strides, itemsize),
@@ -202,7 +202,7 @@ def _result_memory(
         allocation = layout.allocation(shape, channels_last, fmt)
         made = layout.contiguous(allocation[0], itemsize)
         return allocation, layout.reorder(layout.pick(made, allocation[1]), fmt)
-    strides = layout.reorder(arguments.strides("out_strides", out_strides), fmt)
+    strides = layout.reorder(arguments.five_int64("out_strides", out_strides), fmt)
     if layout.overlaps_itself(shape, strides, itemsize):
         raise ParameterError(
             f"out has strides {out_strides}, which for N, C, D, H, W = {shape} "

@@ -32,3 +32,27 @@ class ParameterTypeError(TypeError):
     def __init__(self, message: str, status: Status = Status.INVALID_PARAMETER) -> None:
         super().__init__(message)
         self.status = status
+
+
+class RuntimeStateError(ParameterError):
+    """A call at a time that cannot be: the text says what was called, and what came before."""
+
+    status = Status.RUNTIME_ERROR
+
+
+class InferShapeError(ParameterError):
+    """Attributes from which no shape follows; the text says what was given and what is wanted."""
+
+    status = Status.INFERSHAPE_ERROR
+
+
+class TilingError(ParameterError):
+    """What the device's tiling refuses; the text says what was given and what is wanted."""
+
+    status = Status.TILING_ERROR
+
+
+class KernelNotFoundError(ParameterError):
+    """A type that an operator's IR admits and no kernel computes."""
+
+    status = Status.KERNEL_NOT_FOUND

@@ -3,12 +3,14 @@
 
 To be compared with what an NPU logs, and to see how a call is shared among its cores. Shapes are
 (N, C, D, H, W). Arithmetic is float32 where the device's is. What the device's tiling refuses is a
-TilingError, 561002.
+TilingError, 561002; what is no shape, scale or number of cores at all is a ParameterError or a
+ParameterTypeError.
 
 Sources, in the ops-cv library: the tiling of UpsampleNearestExact3dGrad and UpsampleNearest3dGrad
 on Ascend 950 (nearest_950) and on Atlas A2 and A3 (nearest_a2), and of UpsampleTrilinear3dBackward
-(trilinear_a2). Called through aclnn, A2 and A3 see float32 for every type. Left out are the tiles
-of the cube unit, which a closed library chooses.
+(trilinear_a2). Called through aclnn, A2 and A3 see float32 for float16 and bfloat16; float64,
+where an operator takes it, goes to the device's CPU. Left out are the tiles of the cube unit, which
+a closed library chooses.
 """
 
 from __future__ import annotations
@@ -16,10 +18,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
+from . import arguments
+from .arguments import MOST_SCALE
 from .cores import (
     NEAREST_WORKSPACE,
     SIMT_THREADS,
@@ -30,7 +34,7 @@ from .cores import (
     SimtTiling,
     ceil_div,
 )
-from .status import ParameterError, Status
+from .status import ParameterError, ParameterTypeError, TilingError
 
 _T = TypeVar("_T")
 
@@ -39,7 +43,6 @@ CACHE_LINE, BLOCK = 128, 32
 
 UINT32_MAX = 2**32 - 1
 
-MOST_SCALE = 50.0
 SLIDES = ((6.0, 64), (10.0, 48), (24.0, 32), (MOST_SCALE, 16))
 """Nearest on A2 and A3: the largest scale of any axis -> results of a slide."""
 
@@ -52,12 +55,6 @@ NEAR = float(np.float32(1e-6))
 
 ITEMSIZES = {"float32": 4, "float16": 2, "bfloat16": 2}
 NEAREST_950_ITEMSIZES = {**ITEMSIZES, "float64": 8, "uint8": 1}
-
-
-class TilingError(ParameterError):
-    """What the device's tiling refuses; the text says what was given and what is wanted."""
-
-    status = Status.TILING_ERROR
 
 
 @np.errstate(all="ignore")
@@ -76,18 +73,20 @@ def nearest_950(
 
     scales: output/input; one that is not > 0 leaves its axis to the sizes. input_size: the
     attribute, empty or with grad_input's D, H, W. grad_input_dtype: None is as grad_output's.
-    cores: vector cores. ub_size: bytes of a core's local memory.
+    cores: vector cores. ub_size: bytes of a core's local memory, at least 64.
     """
     itemsize = _itemsize(dtype, NEAREST_950_ITEMSIZES)
-    if grad_input_dtype not in (None, dtype):
+    if grad_input_dtype is not None and _string("grad_input_dtype", grad_input_dtype) != dtype:
         raise TilingError(f"grad_input has dtype {grad_input_dtype}, wanted grad_output's {dtype}")
     n, c, *o = _sizes("grad_output_shape", grad_output_shape)
     n_i, c_i, *i = _sizes("grad_input_shape", grad_input_shape)
     if (n_i, c_i) != (n, c):
         raise TilingError(f"grad_input has N, C = {n_i, c_i}, wanted grad_output's {n, c}")
-    if len(input_size) and _sizes("input_size", input_size)[2:] != (*i,):
-        raise TilingError(f"input_size is {input_size}, wanted grad_input's D, H, W = {i}")
-    cores = _positive("cores", cores)
+    attribute = _tuple("input_size", input_size)
+    if attribute and _sizes("input_size", attribute)[2:] != (*i,):
+        raise TilingError(f"input_size is {attribute}, wanted grad_input's D, H, W = {i}")
+    cores = arguments.integer("cores", cores, 1)
+    ub_size = arguments.integer("ub_size", ub_size, 2 * BLOCK)
     real = _given_or(_three("scales", scales), o, i)
     c_dhw = c * math.prod(i)
     numel, ub_factor = n * c_dhw, 0
@@ -151,9 +150,12 @@ def nearest_a2(
         for k in range(3)
     ]
     tiling = _matrices(n * c, passes, slide, _itemsize(dtype, ITEMSIZES), NEAREST_WORKSPACE, cores)
-    bounds = np.float32(slide + 1)
-    widest = max(_ceil(bounds * np.float32(p.scale)) for p in tiling.passes if p.active)
-    return replace(tiling, index=2 * slide + 1, mapping=widest + slide)
+    # GetNeedCoreNum of upsample_nearest3d_grad's tiling: a slide has slide + 1 bounds on each axis
+    # that is resized, and tensorSize is that + slide; tensorSizeMapping is the largest
+    # ceil(bounds * scale) of these axes, + slide. (Older versions held all slides of a core.)
+    bounds = slide + 1
+    reach = max(_ceil(np.float32(bounds) * np.float32(p.scale)) for p in tiling.passes if p.active)
+    return replace(tiling, tensor_size=bounds + slide, mapping=reach + slide)
 
 
 @np.errstate(all="ignore")
@@ -173,6 +175,7 @@ def trilinear_a2(
     """
     n, c, *o = _sizes("grad_output_shape", grad_output_shape)
     i = _sizes("grad_input_shape", grad_input_shape)[2:]
+    align_corners = arguments.boolean("align_corners", align_corners)
     ratios = _given_or(_three("inverse_scales", inverse_scales), i, o)
     if min(ratios) < MIN_SUPPORT_SCALE:
         raise TilingError(f"input/output ratios are {ratios}, wanted at least {MIN_SUPPORT_SCALE}")
@@ -199,7 +202,7 @@ def _matrices(
     batch: int, passes: list[Pass], slide: int, itemsize: int, reserved: int, cores: int
 ) -> MatrixTiling:
     """The MatrixTiling of passes of D, H, W; if none is active, W is, as a product with ones."""
-    cores = _positive("cores", cores)
+    cores = arguments.integer("cores", cores, 1)
     if not any(p.active for p in passes):
         passes = [*passes[:2], replace(passes[2], active=True)]
     d, h, w = (p.shared(slide, cores) for p in passes)
@@ -249,25 +252,36 @@ def _triple(numbers: Iterable[_T]) -> tuple[_T, _T, _T]:
     return d, h, w
 
 
-def _positive(name: str, given: int) -> int:
-    if given < 1:
-        raise TilingError(f"{name} is {given}, wanted at least 1")
+def _tuple(name: str, given: Any) -> tuple[Any, ...]:
+    try:
+        return tuple(given)
+    except TypeError:
+        raise ParameterTypeError(f"{name} is {given!r}, wanted a sequence") from None
+
+
+def _string(name: str, given: Any) -> str:
+    if not isinstance(given, str):
+        raise ParameterTypeError(f"{name} is {given!r}, wanted a string")
     return given
 
 
-def _sizes(name: str, given: Sequence[int]) -> tuple[int, ...]:
-    if len(given) != 5 or min(given) < 1:
-        raise TilingError(f"{name} is {tuple(given)}, wanted 5 sizes > 0")
-    return tuple(given)
+def _sizes(name: str, given: Any) -> tuple[int, ...]:
+    sizes = arguments.five_int64(name, given)
+    if min(sizes) < 1:
+        raise TilingError(f"{name} is {sizes}, wanted sizes > 0")
+    return sizes
 
 
-def _three(name: str, given: Sequence[float]) -> Scales:
-    if len(given) != 3:
-        raise TilingError(f"{name} is {tuple(given)}, wanted 3 numbers")
-    return _triple(float(np.float32(scale)) for scale in given)
+def _three(name: str, given: Any) -> Scales:
+    scales = _tuple(name, given)
+    if len(scales) != 3:
+        raise ParameterError(f"{name} is {scales}, wanted 3 numbers")
+    numbers = (arguments.number(f"{name}[{k}]", scale) for k, scale in enumerate(scales))
+    return _triple(float(np.float32(number)) for number in numbers)
 
 
-def _itemsize(dtype: str, itemsizes: dict[str, int]) -> int:
+def _itemsize(given: Any, itemsizes: dict[str, int]) -> int:
+    dtype = _string("dtype", given)
     if dtype not in itemsizes:
         raise TilingError(f"dtype is {dtype}, wanted {' or '.join(itemsizes)}")
     return itemsizes[dtype]

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the IR operators are given that is no attribute and no shape."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_graph import FIVE, TEN, Raising, every, refused
+
+from upsample3d.graph import UpsampleNearest3dGrad, UpsampleTrilinear3dBackward
+from upsample3d.status import InferShapeError, TilingError
+
+
+@every
+def test_attributes_of_wrong_names_counts_and_types(operator):
+    good = {"input_size": FIVE, "output_size": (10, 10, 10)}
+    assert operator.infer_shape(TEN, **good) == FIVE
+    for bad in ({"scale": 2}, {"input_size": "five"}, {"input_size": 5}, {"input_size": (1.5,) * 5},
+                {"output_size": {1: 2}}, {"output_size": None}):  # fmt: skip
+        assert next(iter(bad)) in str(refused(operator, TEN, **{**good, **bad}))
+    refused(operator, TEN, *[FIVE] * 7)
+    first = operator.attributes[0].name
+    refused(operator, TEN, good[first], **good)  # twice
+
+
+NO_SHAPES = [None, 5, "abcde", (1, 1, 10.0, 10, 10), (1, 1, 10, 10, 10**39), (1, 1, 10**400, 1, 1),
+    (1, 1, 1, 1, -(2**63) - 1), (1, 1, 1, 1, 10**5000), Raising(), (Raising(),) * 5]  # fmt: skip
+
+
+@every
+@pytest.mark.parametrize("shape", NO_SHAPES, ids=range(len(NO_SHAPES)))
+def test_what_is_no_shape(operator, shape):
+    good = {"input_size": FIVE, "output_size": (10, 10, 10)}
+    assert "grad_output is" in str(refused(operator, shape, **good))
+    assert "input_size is" in str(refused(operator, TEN, **{**good, "input_size": shape}))
+    assert "output_size is" in str(refused(operator, TEN, **{**good, "output_size": shape}))
+    for name in ("input_size", "output_size"):
+        with pytest.raises(InferShapeError, match=f"{name} is"):
+            operator(np.ones(TEN, np.float32), **{**good, name: shape})
+
+
+@every
+def test_no_warning_leaks(operator):
+    """In any mode of the caller; and pytest turns warnings into errors."""
+    good = {"input_size": (1, 1, 2**63 - 1, -(2**63), 5), "output_size": (10, 10, 10)}
+    with np.errstate(all="raise"):
+        assert operator.infer_shape(TEN, **good) == good["input_size"]
+        with pytest.raises(TilingError):
+            operator(np.ones(TEN, np.float32), **good)
+        scales = {operator.scales[0]: 1e-40 if operator.inverse else (1e-40,) * 3}
+        with pytest.raises((TilingError, InferShapeError)):
+            operator(np.ones(TEN, np.float32), **{**good, "input_size": FIVE}, **scales)
+
+
+def test_trilinear_backward_wants_no_scales():
+    for sizes in ((), (0, 0, 0), (10, 10, 9)):
+        for scales in ({}, {"scale_d": 2.0}):
+            error = refused(UpsampleTrilinear3dBackward, TEN, sizes, FIVE, **scales)
+            assert "scale" not in str(error)
+            assert "output_size" in str(error)
+
+
+def test_floats_and_bools_of_wrong_types():
+    for bad in (("2", "2", "2"), 2, (None,) * 3, (2j,) * 3, (np.complex64(2),) * 3, (10**400,) * 3):
+        refused(UpsampleNearest3dGrad, TEN, FIVE, scales=bad)
+    for bad in ({"scale_d": "1"}, {"align_corners": 2}, {"align_corners": "yes"}):
+        refused(UpsampleTrilinear3dBackward, TEN, (10, 10, 10), FIVE, **bad)
