@@ -131,7 +131,7 @@ def aligned(shape: tuple[int, ...], dtype: type, line: int = 64) -> np.ndarray:
 
 
 def grid() -> Iterator[Case]:
-    """Every case: channels-last only where there are channels, so that it is another memory order."""
+    """Every case; channels-last only where there are channels, so that it is another order."""
     for threads, shape, memory in itertools.product((1, 2), SHAPES, FORMATS):
         if memory == "NCDHW" or SHAPES[shape][1] > 1:
             for dtype, direction, mode in itertools.product(DTYPES, DIRECTIONS, MODES):
