@@ -10,7 +10,7 @@ from libc.string cimport memcpy
 from job cimport (COLUMN_BYTES, FLOAT32, FLOAT64, PICK, SAME, SUM, W_COLUMNS, W_LANES, W_LOOKUP,
                   band_t, job_t, lookup_t, magic_of, magic_quotient, magic_t, strides_t)
 from rows cimport (ahead_t, enter_default_mode, fenv_t, look_up_row, look_up_rows, move_row,
-                   pick_row, read_ahead, restore_mode, round_columns, round_row, stream_bytes,
+                   padded, pick_row, read_ahead, restore_mode, round_columns, round_row, stream_bytes,
                    stream_end, sum_band, sum_rows, to_columns)
 
 ctypedef fused real_t:
@@ -177,7 +177,8 @@ cdef class Job:
         job.inner, job.groups = schedule.inner, schedule.groups
         job.units, job.slab = schedule.units, schedule.slab
         tiles = schedule.tiles
-        job.pick, job.own_rows, job.ahead = tiles.pick, tiles.own_rows, tiles.ahead
+        job.pick, job.in_place = tiles.pick, tiles.in_place
+        job.own_rows, job.ahead = tiles.own_rows, tiles.ahead
         job.w_form, job.group, job.stream = tiles.w_form, tiles.group, tiles.stream
         if job.w_form == W_LOOKUP:
             set_table(&job.table, bands[2].table(job.lanes), job.lanes, self.arrays)

@@ -41,17 +41,21 @@ cdef void pick_tile(const job_t *job, const char *source, char *result, char *sc
     cdef int64_t r, count, h = h0, line_bytes = (w1 - w0) * job.lanes * job.itemsize
     cdef int64_t stride = job.result.h if direct else line_bytes
     cdef char *line
+    cdef char *last = NULL
+    cdef int64_t picked = -1
     source += job.d.lo[d] * job.source.d
     result += h0 * job.result.h + w0 * job.result.w
     while h < h1:
         count = min(job.group, h1 - h)
         line = result if direct else scratch + job.scratch.lines
         for r in range(h, h + count):
-            if r > h and job.h.lo[r] == job.h.lo[r - 1]:
-                memcpy(line, line - stride, line_bytes)
-            else:
-                pick_line(job, line, source + job.h.lo[r] * job.source.h,
-                          scratch + job.scratch.packed, w0, w1 - w0)
+            if job.h.lo[r] != picked:
+                picked = job.h.lo[r]
+                pick_line(job, line, source + picked * job.source.h, scratch + job.scratch.packed,
+                          w0, w1 - w0)
+            elif line != last:
+                memcpy(line, last, line_bytes)
+            last = line
             line += stride
         if not direct:
             deliver_rows(job, result, scratch + job.scratch.lines, line_bytes, count, w1 - w0)

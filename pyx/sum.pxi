@@ -76,6 +76,8 @@ cdef void along_h(const job_t *job, char *target, int64_t target_stride, const r
             sum_band(target, job.dtype, target_stride, rows, stride, &job.h, h, h + count, width)
             return
         read_ahead(ahead, count // 4)
+        if not job.in_place:
+            width = padded(width, sizeof(real_t))
         sum_band(own, FLOAT32, width * <int64_t>sizeof(real_t), rows, stride, &job.h, h, h + count,
                  width)
         rows, stride = <const real_t *>own, width * <int64_t>sizeof(real_t)
@@ -155,7 +157,7 @@ cdef void sum_tile(const job_t *job, const char *source, char *result, real_t *s
     cdef ahead_t ahead = new_slabs(job, source, h0, h1, w0, w1, d)
 
     source += job.d.lo[d] * job.source.d + h_lo * job.source.h + w_lo * job.source.w
-    if job.d.kind != SUM and job.source_row and job.itemsize == <int64_t>sizeof(real_t):
+    if job.in_place:
         block, stride = <const real_t *>source, job.source.h
     elif not job.h_piece:
         sum_slabs(job, <real_t *>block, source, parts + job.scratch.packed, d,

@@ -66,6 +66,7 @@ typedef struct {
     int64_t source_row, result_row; /* whether a row's elements are contiguous */
     int64_t source_slab;            /* whether a slab's rows are, too */
     int64_t w_form;                 /* W_NONE, W_LANES, W_COLUMNS or W_LOOKUP */
+    int64_t in_place;               /* whether source rows serve as the block: D has nothing to add */
     int64_t own_rows;               /* whether H writes rows of its own, though it may have nothing to add */
     int64_t ahead;                  /* bytes of new slabs that a tile asks for ahead, at most */
     int64_t group;                  /* result rows that are finished together */

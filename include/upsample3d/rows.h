@@ -141,6 +141,11 @@ static inline void sum_band(char *sums, int64_t dtype, int64_t sums_stride, cons
     });
 }
 
+/* How many reals of a row are summed in scratch, where what is beyond its end does not matter: a vector at least. */
+static inline int64_t padded(int64_t n, int64_t realsize) {
+    return n * realsize < VECTOR_BYTES ? VECTOR_BYTES / realsize : n;
+}
+
 /* ---- One row, rounded ---- */
 
 template <class element, class real>

@@ -215,15 +215,24 @@ INLINE void stream_end(void) {}
 
 /* ---- One vector, or its first n elements ---- */
 
+/* n < 2 most elements, in powers of two: copies of constant length. */
+template <int most, class element> INLINE void copy_some(element *to, const element *from, int64_t n) {
+    if constexpr (most > 0) {
+        bool there = n & most;
+        if (there) memcpy(to, from, most * sizeof(element));
+        copy_some<most / 2>(to + there * most, from + there * most, n);
+    }
+}
 template <class real, class element> INLINE vec<real> load_some(const element *p, int64_t n) {
     element some[LANES<real>] = {};
-    memcpy(some, p, n * sizeof(element));
+    copy_some<LANES<real> / 2>(some, p, n);
     return load(some);
 }
 template <class element, class vector> INLINE void store_some(element *p, vector x, int64_t n) {
-    element some[VECTOR_BYTES / sizeof x[0]];
+    constexpr int V = VECTOR_BYTES / sizeof x[0];
+    element some[V];
     store(some, x);
-    memcpy(p, some, n * sizeof(element));
+    copy_some<V / 2>(p, some, n);
 }
 template <class element> INLINE const element *at(const element *p, int64_t bytes) {
     return (const element *)((const char *)p + bytes);

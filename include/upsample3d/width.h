@@ -36,19 +36,14 @@ template <int s, class vector> INLINE void transpose(vector *m) {
     }
 }
 
-/* columns[x][r] = rows[r][x] for x < n; rows beyond `count` repeat the last. Cost: log2 V shuffles per vector. */
+/* columns[x][r] = rows[r][x] for x < n; rows beyond `count` repeat the last. Cost: log2 V shuffles per vector.
+ * A vector is read of each row, and so many columns are written, even where n is less. */
 template <class real>
 static __attribute__((noinline)) void to_columns(real *columns, const real *rows, int64_t stride, int64_t count,
                                                  int64_t n) {
     constexpr int V = LANES<real>;
-    if (n < V) {
-        for (int64_t x = 0; x < n; x++)
-            for (int64_t r = 0; r < COLUMN<real>; r++)
-                columns[x * COLUMN<real> + r] = read<real>(at(rows, (r < count ? r : count - 1) * stride) + x);
-        return;
-    }
-    for (int64_t x = 0;; x += V) {
-        if (x > n - V) x = n - V; /* the last block overlaps */
+    for (int64_t x = 0; x < n; x += V) {
+        if (x > n - V && n >= V) x = n - V; /* the last block overlaps */
         for (int r = 0; r < COLUMN<real>; r += V) {
             vec<real> m[V];
 #pragma GCC unroll 16
@@ -57,7 +52,6 @@ static __attribute__((noinline)) void to_columns(real *columns, const real *rows
 #pragma GCC unroll 16
             for (int i = 0; i < V; i++) store(columns + (x + i) * COLUMN<real> + r, m[i]);
         }
-        if (x == n - V) return;
     }
 }
 
@@ -215,7 +209,7 @@ static __attribute__((noinline)) void look_up_bits(bits *to, const bits *row, in
         } else {
             bits some[V];
             store_bits(some, picked);
-            memcpy(to, some, n * sizeof(bits));
+            copy_some<V / 2>(to, some, n);
         }
     }
 }

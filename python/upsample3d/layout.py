@@ -25,8 +25,8 @@ class Layout:
 
     lanes: elements that go together along w: C in channels-last memory (where channels is 1), or 1.
     source, result: byte strides of n, c, d, h, w, lane. source_row, result_row: a row of W * lanes
-    elements is contiguous; source_slab: so is a slab of H rows. dense_bytes: the size of both where
-    they are dense and laid out alike, else 0.
+    elements is contiguous; source_slab, result_slab: so is a slab of H rows. dense_bytes: the size
+    of both where they are dense and laid out alike, else 0.
     """
 
     dtype: int
@@ -39,6 +39,7 @@ class Layout:
     source_row: bool
     source_slab: bool
     result_row: bool
+    result_slab: bool
     dense_bytes: int
 
 
@@ -107,7 +108,8 @@ def arrange(
     lanes = c if channels_last(source_shape, source, itemsize) else 1
     planes, channels = (n, 1) if lanes > 1 else (n * c, c)
     source6, result6 = _six(source, lanes), _six(result, lanes)
-    row = _row(w, lanes, source6, itemsize)
+    source_row = _row(w, lanes, source6, itemsize)
+    result_row = _row(result_shape[4], lanes, result6, itemsize)
     numel = n * c * source_shape[2] * h * w
     alike = source_shape == result_shape and all(
         a == b for a, b, size in zip(source, result, source_shape, strict=True) if size > 1
@@ -120,9 +122,10 @@ def arrange(
         lanes=lanes,
         source=source6,
         result=result6,
-        source_row=row,
-        source_slab=row and (h == 1 or source6[3] == w * lanes * itemsize),
-        result_row=_row(result_shape[4], lanes, result6, itemsize),
+        source_row=source_row,
+        source_slab=source_row and (h == 1 or source6[3] == w * lanes * itemsize),
+        result_row=result_row,
+        result_slab=result_row and result6[3] == result_shape[4] * lanes * itemsize,
         dense_bytes=numel * itemsize if alike and dense(source_shape, source, itemsize) else 0,
     )
 

@@ -78,6 +78,8 @@ class Memory(Protocol):
     @property
     def result_row(self) -> bool: ...
     @property
+    def result_slab(self) -> bool: ...
+    @property
     def dense_bytes(self) -> int: ...
 
 
@@ -85,8 +87,8 @@ class Memory(Protocol):
 class Tiles:
     """h_runs x w_runs tiles per plane and d, of h_run x w_run results each.
 
-    pick: every result is one source, to be moved. own_rows: rows are made in scratch before W, even
-    where H has nothing to add. ahead: bytes
+    pick: every result is one source, to be moved. in_place: source rows serve as the block, for D
+    has nothing to add. own_rows: H makes rows, even if it has nothing to add. ahead: bytes
     of new slabs that are asked for ahead at most.
     h_piece, w_piece: how many sources of a result's window are summed at a time where the window is
     too long for the scratch, else 0. group: result rows that are finished together. stream: whether
@@ -95,6 +97,7 @@ class Tiles:
     """
 
     pick: bool
+    in_place: bool
     w_form: int
     own_rows: bool
     ahead: int
@@ -131,9 +134,11 @@ def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: i
     w_run = _run(w, most, VECTOR)
     width, line = _span(w, w_run) * lanes, w_run * lanes * itemsize
     result_bytes = memory.planes * lanes * len(d.lo) * len(h.lo) * len(w.lo) * itemsize
-    stream = memory.result_row and line >= LINE_BYTES and result_bytes >= STREAM_BYTES
-    if stream and w_form in (W_NONE, W_LANES):
-        group = max(1, STREAM_RUN // line)
+    large = memory.result_row and result_bytes >= STREAM_BYTES
+    in_one_run = memory.result_slab and w_run == len(w.lo)
+    stream = large and (line >= LINE_BYTES or in_one_run)
+    if pick or (stream and w_form in (W_NONE, W_LANES)):
+        group = 1 if line >= 2 * LINE_BYTES and pick else max(1, STREAM_RUN // line)
 
     row_bytes = max(1, int((d.hi - d.lo).max())) * width * itemsize
     fits = width // lanes <= most  # false only where w_run is 1
@@ -146,17 +151,17 @@ def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: i
         rows, width = h_piece, w_piece * lanes
 
     turned, looked_up = w_form == W_COLUMNS, w_form == W_LOOKUP
-    narrowest = int(w.hi.max()) if pick else int(_spans(w, w_run).min())
-    short = looked_up and narrowest * lanes < 2 * VECTOR  # rows that are read beyond their end
-    in_place = whole and d.kind != SUM and memory.source_row and itemsize == realsize
+    narrowest = lanes * int(w.hi.max() if pick else _spans(w, w_run).min())
+    short = narrowest < VECTOR * (2 * looked_up + turned)  # rows that are read beyond their end
+    in_place = d.kind != SUM and memory.source_row and itemsize == realsize
     summed = h.kind == SUM or (h.kind == PICK and group > 1)
     own_rows = (short or not memory.source_row) if pick else (short or summed)
     lines = (stream or not memory.result_row) and not (pick and w.kind == SAME)
-    slack = 2 * VECTOR if short else 0
+    slack, padded = 2 * VECTOR if short else 0, max(width, VECTOR)
     sums = (
-        0 if in_place else rows * width * realsize,
-        (group * width + slack) * realsize if own_rows or not whole else 0,
-        width * COLUMN_BYTES if turned else 0,
+        0 if in_place and whole else (rows * width + VECTOR) * realsize,
+        (group * padded + slack) * realsize if own_rows or not whole else 0,
+        padded * COLUMN_BYTES if turned else 0,
         (w_run * lanes + VECTOR) * COLUMN_BYTES if turned else 0 if whole else lanes * realsize,
         0 if memory.source_row else width * itemsize,
     )
@@ -164,6 +169,7 @@ def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: i
     parts = ((0, 0, 0, 0, packed) if pick else sums) + (group * line if lines else 0,)
     return Tiles(
         pick=pick,
+        in_place=in_place,
         w_form=w_form,
         own_rows=own_rows,
         ahead=result_bytes if itemsize == 2 else AHEAD_BYTES,
@@ -212,9 +218,7 @@ def _run(axis: Axis, most: int, step: int, pieces: int = 1) -> int:
         span = _span(axis, run)
         if span <= most or run == 1:
             return run
-        runs = max(
-            runs + 1, runs * span // (2 * max(most, 1))
-        )  # half of the way, for spans overlap
+        runs = max(runs + 1, runs * span // (2 * max(most, 1)))  # half way, for spans overlap
 
 
 def _span(axis: Axis, run: int) -> int:
