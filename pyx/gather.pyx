@@ -9,8 +9,8 @@ from libc.string cimport memcpy
 
 from job cimport (COLUMN_BYTES, FLOAT32, FLOAT64, PICK, SAME, SUM, W_COLUMNS, W_LANES, W_LOOKUP,
                   band_t, job_t, lookup_t, magic_of, magic_quotient, magic_t, strides_t)
-from rows cimport (ahead_t, enter_default_mode, fenv_t, look_up_row, look_up_rows, move_row,
-                   padded, pick_row, read_ahead, restore_mode, round_columns, round_row, stream_bytes,
+from rows cimport (ahead_t, enter_default_mode, fenv_t, look_up_rows, move_row, padded,
+                   pick_lanes, pick_row, read_ahead, restore_mode, round_columns, round_row, stream_bytes,
                    stream_end, sum_band, sum_rows, to_columns)
 
 ctypedef fused real_t:
@@ -21,6 +21,11 @@ ctypedef fused real_t:
 cdef inline int64_t source_end(const band_t *band, int64_t last) noexcept nogil:
     """One past the last source that results before `last` reach."""
     return band.lo[last - 1] + band.start[last] - band.start[last - 1]
+
+
+cdef inline bint in_one_run(const job_t *job, int64_t cols) noexcept nogil:
+    """Whether `cols` columns of consecutive source rows are contiguous."""
+    return job.source_slab and cols * job.lanes * job.itemsize == job.source.h
 
 
 cdef void deliver_rows(const job_t *job, char *result, const char *lines, int64_t line_bytes,

@@ -18,46 +18,46 @@ cdef void copy_tile(const job_t *job, const char *source, char *result, int64_t 
         result += job.result.h
 
 
-cdef void pick_line(const job_t *job, char *line, const char *row, char *packed, int64_t w0,
-                    int64_t n) noexcept nogil:
-    """line[w] = row[w], picked by the band of W."""
-    cdef int64_t cols = source_end(&job.w, job.w.results)
+cdef void pick_rows(const job_t *job, char *target, int64_t target_stride, const char *source,
+                    char *packed, int64_t h, int64_t count, int64_t w0, int64_t n) noexcept nogil:
+    """target[r, w] = source[h + r, w], picked by the bands of H and W, for r < count."""
+    cdef const int64_t *row = job.h.lo + h
+    cdef int64_t cols = source_end(&job.w, job.w.results), r, span = row[count - 1] - row[0]
+    cdef int64_t width = cols * job.lanes, begin = w0 * job.lanes, stride = width * job.itemsize
     if job.w_form != W_LOOKUP:
-        pick_row(line, row + job.w.lo[w0] * job.source.w, job.source.w, job.source.lane,
-                 job.w.lo + w0, n, job.lanes, job.itemsize)
-        return
-    if job.own_rows:
-        move_row(packed, job.lanes * job.itemsize, job.itemsize, row, job.source.w, job.source.lane,
-                 cols, job.lanes, job.itemsize)
-        row = packed
-    look_up_row(line, row, job.itemsize, cols * job.lanes, &job.table, w0 * job.lanes,
-                n * job.lanes)
+        source += job.w.lo[w0] * job.source.w
+        for r in range(count):
+            pick_row(target + r * target_stride, source + row[r] * job.source.h, job.source.w,
+                     job.source.lane, job.w.lo + w0, n, job.lanes, job.itemsize)
+    elif not job.own_rows:
+        pick_lanes(target, target_stride, source, job.source.h, row, count, job.itemsize, width,
+                   &job.table, begin, n * job.lanes)
+    elif in_one_run(job, cols) and span < count:
+        memcpy(packed, source + row[0] * job.source.h, (span + 1) * stride)
+        pick_lanes(target, target_stride, packed - row[0] * stride, stride, row, count,
+                   job.itemsize, width, &job.table, begin, n * job.lanes)
+    else:
+        for r in range(count):
+            move_row(packed, job.lanes * job.itemsize, job.itemsize, source + row[r] * job.source.h,
+                     job.source.w, job.source.lane, cols, job.lanes, job.itemsize)
+            pick_lanes(target + r * target_stride, 0, packed, 0, row, 1, job.itemsize, width,
+                       &job.table, begin, n * job.lanes)
 
 
 cdef void pick_tile(const job_t *job, const char *source, char *result, char *scratch, int64_t h0,
                     int64_t h1, int64_t w0, int64_t w1, int64_t d) noexcept nogil:
     """result[h, w] = source[d, h, w], all picked by their bands, byte for byte."""
-    cdef bint direct = job.result_row and not job.stream
-    cdef int64_t r, count, h = h0, line_bytes = (w1 - w0) * job.lanes * job.itemsize
-    cdef int64_t stride = job.result.h if direct else line_bytes
-    cdef char *line
-    cdef char *last = NULL
-    cdef int64_t picked = -1
+    cdef int64_t count, h = h0, line_bytes = (w1 - w0) * job.lanes * job.itemsize
+    cdef char *lines = scratch + job.scratch.lines
+    cdef char *packed = scratch + job.scratch.packed
     source += job.d.lo[d] * job.source.d
     result += h0 * job.result.h + w0 * job.result.w
     while h < h1:
         count = min(job.group, h1 - h)
-        line = result if direct else scratch + job.scratch.lines
-        for r in range(h, h + count):
-            if job.h.lo[r] != picked:
-                picked = job.h.lo[r]
-                pick_line(job, line, source + picked * job.source.h, scratch + job.scratch.packed,
-                          w0, w1 - w0)
-            elif line != last:
-                memcpy(line, last, line_bytes)
-            last = line
-            line += stride
-        if not direct:
-            deliver_rows(job, result, scratch + job.scratch.lines, line_bytes, count, w1 - w0)
+        if job.stream or not job.result_row:
+            pick_rows(job, lines, line_bytes, source, packed, h, count, w0, w1 - w0)
+            deliver_rows(job, result, lines, line_bytes, count, w1 - w0)
+        else:
+            pick_rows(job, result, job.result.h, source, packed, h, count, w0, w1 - w0)
         result += count * job.result.h
         h += count

@@ -36,7 +36,8 @@ cdef extern from "upsample3d/width.h" nogil:
     void look_up_rows(char *target, int64_t dtype, int64_t target_stride, const float *rows,
                       int64_t stride, int64_t count, int64_t width, const lookup_t *table,
                       int64_t begin, int64_t origin, int64_t n)
-    void look_up_row(char *to, const char *row, int64_t itemsize, int64_t width,
-                     const lookup_t *table, int64_t begin, int64_t n)
+    void pick_lanes(char *to, int64_t to_stride, const char *rows, int64_t stride,
+                    const int64_t *row, int64_t count, int64_t itemsize, int64_t width,
+                    const lookup_t *table, int64_t begin, int64_t n)
     void pick_row(char *to, const char *row, int64_t row_w, int64_t row_lane, const int64_t *lo,
                   int64_t n, int64_t lanes, int64_t itemsize)

@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A tile of weighted sums: results h0..h1 x w0..w1 at one d of one plane, along D, then H, then W."""
 
-cdef inline bint in_one_run(const job_t *job, int64_t cols) noexcept nogil:
-    """Whether `cols` columns of consecutive source rows are contiguous."""
-    return job.source_slab and cols * job.lanes * job.itemsize == job.source.h
-
-
 cdef void sum_slabs(const job_t *job, real_t *block, const char *source, char *packed, int64_t d,
                     int64_t rows, int64_t cols) noexcept nogil:
     """block[row, col] = sum_d w_d source[d, row, col]: in one run if memory has it, else rows."""

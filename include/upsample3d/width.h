@@ -193,35 +193,41 @@ static inline void pick_row(char *to, const char *row, int64_t row_w, int64_t ro
 }
 
 template <class bits>
-static __attribute__((noinline)) void look_up_bits(bits *to, const bits *row, int64_t width, const lookup_t *table,
-                                                   int64_t begin, int64_t n) {
+static __attribute__((noinline)) void look_up_bits(bits *to, int64_t to_stride, const bits *rows, int64_t stride,
+                                                   const int64_t *row, int64_t count, int64_t width,
+                                                   const lookup_t *table, int64_t begin, int64_t n) {
     constexpr int V = LANES<float>;
     for (int64_t x = 0; x < n; x += V) {
         if (x > n - V && n >= V) x = n - V; /* the last ones overlap */
         const int32_t *first = table->first + begin + x;
         int64_t from = smallest(first, table->step), last = width > 2 * V ? width - 2 * V : 0;
         if (from > last) from = last;
-        words picked =
-            same_bits<words>(lookup(same_bits<floats>(load_bits(row + from)),
-                                    same_bits<floats>(load_bits(row + from + V)), read<ints>(first) - (int32_t)from));
-        if (n >= V) {
-            store_bits(to + x, picked);
-        } else {
-            bits some[V];
-            store_bits(some, picked);
-            copy_some<V / 2>(to, some, n);
+        ints index = read<ints>(first) - (int32_t)from;
+        bits *target = to + x;
+        for (int64_t r = 0; r < count; r++, target = at(target, to_stride)) {
+            const bits *source = at(rows, row[r] * stride) + from;
+            words picked = same_bits<words>(
+                lookup(same_bits<floats>(load_bits(source)), same_bits<floats>(load_bits(source + V)), index));
+            if (n >= V) {
+                store_bits(target, picked);
+            } else {
+                bits some[V];
+                store_bits(some, picked);
+                copy_some<V / 2>(target, some, n);
+            }
         }
     }
 }
 
-/* to[x] = row[first[begin + x]], x < n, elements of 16 or 32 bits, through a table. Where the row is shorter than 2 V
- * elements, so much must be readable. */
-static inline void look_up_row(char *to, const char *row, int64_t itemsize, int64_t width, const lookup_t *table,
-                               int64_t begin, int64_t n) {
+/* to[r][x] = rows[row[r]][first[begin + x]], r < count, x < n, elements of 16 or 32 bits, through a table. Where rows
+ * are shorter than 2 V elements, so much must be readable. */
+static inline void pick_lanes(char *to, int64_t to_stride, const char *rows, int64_t stride, const int64_t *row,
+                              int64_t count, int64_t itemsize, int64_t width, const lookup_t *table, int64_t begin,
+                              int64_t n) {
     if (itemsize == 2)
-        look_up_bits((uint16_t *)to, (const uint16_t *)row, width, table, begin, n);
+        look_up_bits((uint16_t *)to, to_stride, (const uint16_t *)rows, stride, row, count, width, table, begin, n);
     else
-        look_up_bits((uint32_t *)to, (const uint32_t *)row, width, table, begin, n);
+        look_up_bits((uint32_t *)to, to_stride, (const uint32_t *)rows, stride, row, count, width, table, begin, n);
 }
 
 #endif

@@ -138,7 +138,7 @@ def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: i
     in_one_run = memory.result_slab and w_run == len(w.lo)
     stream = large and (line >= LINE_BYTES or in_one_run)
     if pick or (stream and w_form in (W_NONE, W_LANES)):
-        group = 1 if line >= 2 * LINE_BYTES and pick else max(1, STREAM_RUN // line)
+        group = max(1, STREAM_RUN // line)
 
     row_bytes = max(1, int((d.hi - d.lo).max())) * width * itemsize
     fits = width // lanes <= most  # false only where w_run is 1
@@ -165,7 +165,7 @@ def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: i
         (w_run * lanes + VECTOR) * COLUMN_BYTES if turned else 0 if whole else lanes * realsize,
         0 if memory.source_row else width * itemsize,
     )
-    packed = (int(w.hi.max()) * lanes + slack) * itemsize if own_rows and looked_up else 0
+    packed = (group * int(w.hi.max()) * lanes + slack) * itemsize if own_rows and looked_up else 0
     parts = ((0, 0, 0, 0, packed) if pick else sums) + (group * line if lines else 0,)
     return Tiles(
         pick=pick,
