@@ -63,6 +63,7 @@ INLINE void sum_run(out *sum, const element *row, int64_t stride, int64_t terms,
     constexpr int V = LANES<real>;
     int64_t x = 0;
     for (; x + 4 * V <= n; x += 4 * V) sum_vectors<4, unit>(sum + x, row + x, stride, terms, w, onto);
+    for (; x + 2 * V <= n; x += 2 * V) sum_vectors<2, unit>(sum + x, row + x, stride, terms, w, onto);
     for (; x + V <= n; x += V) sum_vectors<1, unit>(sum + x, row + x, stride, terms, w, onto);
     if (x == n) return;
     if (n >= V && !onto) {

@@ -73,12 +73,15 @@ INLINE void store_bits(uint16_t *p, words x) {
 
 INLINE void store(float *p, floats x) { memcpy(p, &x, sizeof x); }
 INLINE void store(double *p, doubles x) { memcpy(p, &x, sizeof x); }
-/* To nearest even. A NaN here came from bf16 or from arithmetic: its low half is zero, so the carry cannot reach it. */
-INLINE void store(bf16 *p, floats x) {
+/* The upper halves are bf16, to nearest even. A NaN here came from bf16 or from arithmetic: its low half is zero, so
+ * the carry cannot reach it. */
+INLINE words rounded(floats x) {
     words bits = same_bits<words>(x);
-    bits += 0x7fff + ((bits >> 16) & 1);
-    halves rounded = __builtin_convertvector(bits >> 16, halves);
-    memcpy(p, &rounded, sizeof rounded);
+    return bits + 0x7fff + ((bits >> 16) & 1);
+}
+INLINE void store(bf16 *p, floats x) {
+    halves upper = __builtin_convertvector(rounded(x) >> 16, halves);
+    memcpy(p, &upper, sizeof upper);
 }
 
 #if VECTOR_BYTES == 64
@@ -147,6 +150,12 @@ template <int V, class real, class element> INLINE void load_vectors(vec<real> *
         for (int v = 0; v < V; v++) x[v] = load(p + v * L);
     }
 }
+INLINE void store_two(bf16 *p, floats a, floats b) {
+    typedef uint16_t shorts __attribute__((vector_size(VECTOR_BYTES)));
+    constexpr auto lanes = std::make_integer_sequence<int, 2 * LANES<float>>();
+    shorts upper = every<1, 2>(same_bits<shorts>(rounded(a)), same_bits<shorts>(rounded(b)), lanes);
+    memcpy(p, &upper, sizeof upper);
+}
 /* Sums that were loaded as this element. */
 template <class element, int V, class real> INLINE void load_sums(vec<real> *x, const real *p) {
     constexpr int L = LANES<real>;
@@ -169,22 +178,26 @@ template <class element, int V, class real, class out> INLINE void store_sums(ou
     for (int v = 0; v < V; v++) {
         if constexpr (SPLIT<element> && V % 2 == 0)
             store(p + v * L, v % 2 ? interleave<L / 2>(x[v - 1], x[v], lanes) : interleave<0>(x[v], x[v + 1], lanes));
-        else
+        else if constexpr (SPLIT<out> && V % 2 == 0) {
+            if (v % 2 == 0) store_two(p + v * L, x[v], x[v + 1]);
+        } else
             store(p + v * L, x[v]);
     }
 }
 
-/* ---- Lanes of two registers by number: 0 .. V - 1 of a, V .. 2 V - 1 of b; other numbers give any lane ---- */
+/* ---- Lanes by number: of one register, or of two, b's lanes following a's; numbers beyond them give any lane ---- */
 
 #if VECTOR_BYTES == 64
+INLINE floats lookup(floats a, ints index) {
+    return (floats)_mm512_maskz_permutexvar_ps(0xffff, (__m512i)index, (__m512)a); /* gcc 12 warns of the plain form */
+}
 INLINE floats lookup(floats a, floats b, ints index) {
     return (floats)_mm512_permutex2var_ps((__m512)a, (__m512i)index, (__m512)b);
 }
 #elif VECTOR_BYTES == 32
+INLINE floats lookup(floats a, ints index) { return (floats)_mm256_permutevar8x32_ps((__m256)a, (__m256i)index); }
 INLINE floats lookup(floats a, floats b, ints index) {
-    __m256 of_a = _mm256_permutevar8x32_ps((__m256)a, (__m256i)index);
-    __m256 of_b = _mm256_permutevar8x32_ps((__m256)b, (__m256i)index);
-    return (floats)_mm256_blendv_ps(of_a, of_b, (__m256)(index << 28));
+    return (floats)_mm256_blendv_ps((__m256)lookup(a, index), (__m256)lookup(b, index), (__m256)(index << 28));
 }
 #else
 INLINE floats lookup(floats a, floats b, ints index) {
@@ -194,6 +207,7 @@ INLINE floats lookup(floats a, floats b, ints index) {
     index &= 2 * LANES<float> - 1;
     return floats{both[index[0]], both[index[1]], both[index[2]], both[index[3]]};
 }
+INLINE floats lookup(floats a, ints index) { return lookup(a, a, index); }
 #endif
 
 /* ---- A cache line past the cache, where there is such a store ---- */

@@ -87,65 +87,87 @@ static inline void round_columns(char *rows, int64_t dtype, int64_t stride, cons
                        [=](auto element) { from_columns((decltype(element) *)rows, stride, columns, count, n); });
 }
 
-/* ---- Lanes looked up in two registers ---- */
+/* ---- Lanes looked up in registers ---- */
 
-/* The smallest of V first sources: they ascend where every index has one lane. */
-INLINE int32_t smallest(const int32_t *first, int64_t step) {
-    int32_t least = first[0];
-    if (step > 1)
-        for (int l = 1; l < LANES<float>; l++) least = first[l] < least ? first[l] : least;
-    return least;
+/* The first sources of V results: the smallest, and how far the largest lies above it. */
+struct reach_t {
+    int32_t least, span;
+};
+INLINE reach_t reach(const int32_t *first) {
+    int32_t least = first[0], most = first[0];
+    for (int l = 1; l < LANES<float>; l++) {
+        least = first[l] < least ? first[l] : least;
+        most = first[l] > most ? first[l] : most;
+    }
+    return {least, most - least};
 }
 
-/* V results of `count` rows: target[r][x] = sum of w[t][x] * rows[r][first[x] + t * step - origin], T terms at most.
+/* G * V results of `count` rows: target[r][x] = sum over t < T of w[t][x] * rows[r][first[x] + t * step - origin].
  *
- * The sources of a term lie within 2 V lanes, which are drawn back where they would pass the row's end. A result with
- * fewer terms has weight 0 there, and what it looks up counts as +0 times -0: it adds -0.0, which changes no sum.
- * Cost: T permutations for V results, and three instructions beside each.
+ * The sources of a term lie within 2 V lanes; narrow: those of all terms within V. They are drawn back where they would
+ * pass the row's end. A result with fewer terms has weight 0 there, and what it looks up counts as +0 times -0: it adds
+ * -0.0, which changes no sum. Cost: T permutations for V results, and three instructions beside each.
  */
-template <int T, class element, class source>
-INLINE void look_up(element *target, int64_t target_stride, const source *rows, int64_t stride, int64_t count,
+template <int T, int G, bool narrow, class element>
+INLINE void look_up(element *target, int64_t target_stride, const float *rows, int64_t stride, int64_t count,
                     int64_t width, const lookup_t *table, int64_t x, int64_t origin, int64_t n) {
     constexpr int V = LANES<float>;
-    const int32_t *first = table->first + x;
-    int32_t base = smallest(first, table->step);
-    int64_t begin[T], last = width > 2 * V ? width - 2 * V : 0;
-    ints index[T];
-    words used[T];
-    floats weight[T];
-#pragma GCC unroll 6
-    for (int t = 0; t < T; t++) {
-        int64_t from = base - origin + t * table->step;
-        begin[t] = from < last ? from : last;
-        index[t] = read<ints>(first) - (int32_t)(base - (from - begin[t]));
-        weight[t] = load(table->w + t * table->stride + x);
-        used[t] = (words)((same_bits<words>(weight[t]) << 1) != 0);
-    }
-    for (int64_t r = 0; r < count; r++) {
-        floats sum;
+    const float *from[G][T];
+    ints index[G][T];
+    words used[G][T];
+    floats weight[G][T];
+    int64_t last = width - (narrow ? V : 2 * V);
+    if (last < 0) last = 0;
+#pragma GCC unroll 2
+    for (int g = 0; g < G; g++)
 #pragma GCC unroll 6
         for (int t = 0; t < T; t++) {
-            floats term = lookup(load(rows + begin[t]), load(rows + begin[t] + V), index[t]);
-            term = same_bits<floats>(same_bits<words>(term) & used[t]) * weight[t];
-            sum = t ? sum + term : term;
+            const int32_t *first = table->first + x + g * V;
+            int64_t begin = reach(first).least - origin + (narrow ? 0 : t * table->step);
+            if (begin > last) begin = last;
+            from[g][t] = rows + begin;
+            index[g][t] = read<ints>(first) + (int32_t)(t * table->step - origin - begin);
+            weight[g][t] = load(table->w + t * table->stride + x + g * V);
+            used[g][t] = (words)((same_bits<words>(weight[g][t]) << 1) != 0);
         }
-        if (n == V)
-            store(target, sum);
+    for (int64_t r = 0; r < count; r++) {
+        floats sum[G];
+#pragma GCC unroll 2
+        for (int g = 0; g < G; g++)
+#pragma GCC unroll 6
+            for (int t = 0; t < T; t++) {
+                const float *row = at(from[g][t], r * stride);
+                floats term = narrow ? lookup(load(row), index[g][t]) : lookup(load(row), load(row + V), index[g][t]);
+                term = same_bits<floats>(same_bits<words>(term) & used[g][t]) * weight[g][t];
+                sum[g] = t ? sum[g] + term : term;
+            }
+        if (n >= G * V)
+            store_sums<float, G, float>(target, sum);
         else
-            store_some(target, sum, n);
+            store_some(target, sum[0], n);
         target = at(target, target_stride);
-        rows = at(rows, stride);
     }
 }
 
-template <int T, class element, class source>
-static __attribute__((noinline)) void look_up_terms(element *target, int64_t target_stride, const source *rows,
+template <int T, class element>
+static __attribute__((noinline)) void look_up_terms(element *target, int64_t target_stride, const float *rows,
                                                     int64_t stride, int64_t count, int64_t width, const lookup_t *table,
                                                     int64_t begin, int64_t origin, int64_t n) {
     constexpr int V = LANES<float>;
-    for (int64_t x = 0; x < n; x += V) {
+    int64_t more = (T - 1) * table->step;
+    for (int64_t x = 0; x < n;) {
+        bool two = T <= 2 && x + 2 * V <= n;
         if (x > n - V && n >= V) x = n - V; /* the last ones overlap */
-        look_up<T>(target + x, target_stride, rows, stride, count, width, table, begin + x, origin, n < V ? n : V);
+        const int32_t *first = table->first + begin + x;
+        bool narrow = reach(first).span + more < V && (!two || reach(first + V).span + more < V);
+        if (narrow && two)
+            look_up<T, T <= 2 ? 2 : 1, true>(target + x, target_stride, rows, stride, count, width, table, begin + x,
+                                             origin, n);
+        else if (narrow)
+            look_up<T, 1, true>(target + x, target_stride, rows, stride, count, width, table, begin + x, origin, n);
+        else
+            look_up<T, 1, false>(target + x, target_stride, rows, stride, count, width, table, begin + x, origin, n);
+        x += narrow && two ? 2 * V : V;
     }
 }
 
@@ -192,30 +214,39 @@ static inline void pick_row(char *to, const char *row, int64_t row_w, int64_t ro
     }
 }
 
+template <bool narrow, class bits>
+INLINE void look_up_bits(bits *to, int64_t to_stride, const bits *rows, int64_t stride, const int64_t *row,
+                         int64_t count, int64_t width, const int32_t *first, int64_t n) {
+    constexpr int V = LANES<float>;
+    int64_t begin = reach(first).least, last = width - (narrow ? V : 2 * V);
+    if (begin > last) begin = last > 0 ? last : 0;
+    ints index = read<ints>(first) - (int32_t)begin;
+    for (int64_t r = 0; r < count; r++, to = at(to, to_stride)) {
+        const bits *from = at(rows, row[r] * stride) + begin;
+        floats low = same_bits<floats>(load_bits(from));
+        words picked =
+            same_bits<words>(narrow ? lookup(low, index) : lookup(low, same_bits<floats>(load_bits(from + V)), index));
+        if (n >= V) {
+            store_bits(to, picked);
+        } else {
+            bits some[V];
+            store_bits(some, picked);
+            copy_some<V / 2>(to, some, n);
+        }
+    }
+}
+
 template <class bits>
-static __attribute__((noinline)) void look_up_bits(bits *to, int64_t to_stride, const bits *rows, int64_t stride,
-                                                   const int64_t *row, int64_t count, int64_t width,
-                                                   const lookup_t *table, int64_t begin, int64_t n) {
+static __attribute__((noinline)) void pick_bits(bits *to, int64_t to_stride, const bits *rows, int64_t stride,
+                                                const int64_t *row, int64_t count, int64_t width, const int32_t *first,
+                                                int64_t n) {
     constexpr int V = LANES<float>;
     for (int64_t x = 0; x < n; x += V) {
         if (x > n - V && n >= V) x = n - V; /* the last ones overlap */
-        const int32_t *first = table->first + begin + x;
-        int64_t from = smallest(first, table->step), last = width > 2 * V ? width - 2 * V : 0;
-        if (from > last) from = last;
-        ints index = read<ints>(first) - (int32_t)from;
-        bits *target = to + x;
-        for (int64_t r = 0; r < count; r++, target = at(target, to_stride)) {
-            const bits *source = at(rows, row[r] * stride) + from;
-            words picked = same_bits<words>(
-                lookup(same_bits<floats>(load_bits(source)), same_bits<floats>(load_bits(source + V)), index));
-            if (n >= V) {
-                store_bits(target, picked);
-            } else {
-                bits some[V];
-                store_bits(some, picked);
-                copy_some<V / 2>(target, some, n);
-            }
-        }
+        if (reach(first + x).span < V)
+            look_up_bits<true>(to + x, to_stride, rows, stride, row, count, width, first + x, n);
+        else
+            look_up_bits<false>(to + x, to_stride, rows, stride, row, count, width, first + x, n);
     }
 }
 
@@ -225,9 +256,11 @@ static inline void pick_lanes(char *to, int64_t to_stride, const char *rows, int
                               int64_t count, int64_t itemsize, int64_t width, const lookup_t *table, int64_t begin,
                               int64_t n) {
     if (itemsize == 2)
-        look_up_bits((uint16_t *)to, to_stride, (const uint16_t *)rows, stride, row, count, width, table, begin, n);
+        pick_bits((uint16_t *)to, to_stride, (const uint16_t *)rows, stride, row, count, width, table->first + begin,
+                  n);
     else
-        look_up_bits((uint32_t *)to, to_stride, (const uint32_t *)rows, stride, row, count, width, table, begin, n);
+        pick_bits((uint32_t *)to, to_stride, (const uint32_t *)rows, stride, row, count, width, table->first + begin,
+                  n);
 }
 
 #endif
