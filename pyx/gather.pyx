@@ -127,8 +127,15 @@ cdef extern from *:
         void *data;
         PyObject *descr;
     } array_interface_t;
+    enum { CONTIGUOUS = 0x1, ALIGNED = 0x100, WRITEABLE = 0x400 };
     """
+    enum: CONTIGUOUS, ALIGNED, WRITEABLE
     ctypedef struct array_interface_t:
+        int nd
+        char typekind
+        int itemsize, flags
+        Py_ssize_t *shape
+        Py_ssize_t *strides
         void *data
 
 
@@ -136,6 +143,22 @@ cdef void *address(array) except? NULL:
     """Where an array's first element lies. The array must outlive the address."""
     capsule = array.__array_struct__
     return (<array_interface_t *>PyCapsule_GetPointer(capsule, NULL)).data
+
+
+cdef bint reaches(array, int flags, uintptr_t *ends) except -1:
+    """Where an array's bytes begin and end; whether it has these flags and elements, no objects."""
+    capsule = array.__array_struct__
+    cdef array_interface_t *it = <array_interface_t *>PyCapsule_GetPointer(capsule, NULL)
+    cdef Py_ssize_t reach
+    cdef int axis
+    ends[0] = <uintptr_t>it.data
+    ends[1] = ends[0] + it.itemsize
+    for axis in range(it.nd):
+        reach = (it.shape[axis] - 1) * it.strides[axis]
+        if it.shape[axis] == 0:
+            return False
+        ends[reach > 0] += reach
+    return it.flags & flags == flags and it.typekind != b"O"
 
 
 cdef void set_band(band_t *to, band, list arrays) except *:
@@ -197,6 +220,21 @@ cdef class Job:
         job.by_w_runs = magic_of(job.w_runs, width)
         job.by_h_runs = magic_of(job.h_runs, width)
         job.by_channels = magic_of(job.channels, width)
+
+    def apart(self, source, result, workspace, uintptr_t size):
+        """Whether result and workspace can be written, and all lie in stretches of their own.
+
+        False asks for a closer look: arrays may be interleaved, for example.
+        """
+        cdef uintptr_t[2] s
+        cdef uintptr_t[2] r
+        cdef uintptr_t[2] w
+        return (
+            reaches(source, 0, s) and reaches(result, ALIGNED | WRITEABLE, r)
+            and reaches(workspace, CONTIGUOUS | WRITEABLE, w) and w[1] - w[0] >= size
+            and (s[1] <= r[0] or r[1] <= s[0]) and (s[1] <= w[0] or w[1] <= s[0])
+            and (r[1] <= w[0] or w[1] <= r[0])
+        )
 
     def run(self, source, result, workspace, int threads):
         """Fills result from source; between slabs of units, pending signals are heard."""

@@ -39,11 +39,8 @@ def test_kinds(module):
 
 
 def test_w_forms_and_column():
-    assert [ENUMS[name] for name in ("W_NONE", "W_LANES", "W_COLUMNS")] == [
-        tiles.W_NONE,
-        tiles.W_LANES,
-        tiles.W_COLUMNS,
-    ]
+    forms = ("W_NONE", "W_LANES", "W_COLUMNS", "W_LOOKUP")
+    assert [ENUMS[name] for name in forms] == [getattr(tiles, name) for name in forms]
     assert f"#define COLUMN_BYTES {tiles.COLUMN_BYTES}\n" in JOB_H
 
 
@@ -60,9 +57,10 @@ def test_scratch_order():
     plan = up.Plan("trilinear_backward", source.shape, source.dtype, input_size=(1, 1, 2, 3, 4),
                    strides=source.strides, out_strides=(96, 96, 48, 16, 4))  # fmt: skip
     offsets = plan.schedule.tiles.scratch
-    # Reals of 4 bytes: a block of 6 x 8, 3 rows of 8, 8 columns, 4 sums (and a vector's 16 more),
-    # a packed row of 8 halves, 3 lines of 4 halves; each a multiple of 64.
-    sizes = [6 * 8 * 4, 128, 8 * 64, (4 + 16) * 64, 64, 64]
+    # Reals of 4 bytes: a block of 6 x 8 and a vector, 3 rows and 32 elements, as rows of 8 are
+    # padded to 16 and read beyond, 16 columns, 4 sums and a vector, a packed row of 8 halves,
+    # 3 lines of 4 halves; each a multiple of 64.
+    sizes = [6 * 8 * 4 + 64, (3 * 16 + 32) * 4, 16 * 64, (4 + 16) * 64, 64, 64]
     assert list(offsets) == [sum(sizes[:k]) for k in range(7)]
 
 

@@ -59,7 +59,9 @@ MAY_IMPORT = {
         "status",
         "tiling",
     },
-    "functional": {"arguments", "bands", "buffers", "cpu", "plan", "problem", "schedule"},
+    "functional": {
+        "arguments", "bands", "buffers", "cpu", "plan", "problem", "schedule", "status",
+    },
     "reference": LEAVES,
     "volumes": LEAVES,
     "phantom": set(),

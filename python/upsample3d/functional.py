@@ -12,6 +12,7 @@ from . import arguments, buffers, cpu, problem, schedule
 from .bands import Band
 from .buffers import Array
 from .plan import cached
+from .status import ParameterTypeError
 
 Sizes = Sequence[int]
 Scales = float | Sequence[float | None] | None
@@ -217,7 +218,9 @@ def _run(
         schedule.allowed_threads(),
     )  # fmt: skip
     try:
-        hash(key)
+        plan = cached(*key)
+    except ParameterTypeError:
+        raise
     except TypeError:  # no argument of ours cannot be hashed: the plain way names it
-        return cached.__wrapped__(*key)(source, out)
-    return cached(*key)(source, out)
+        plan = cached.__wrapped__(*key)
+    return plan(source, out)

@@ -117,28 +117,49 @@ class Plan:
         contents do not matter and are lost. With both given nothing is allocated. Raises as the
         constructor, before anything is written.
         """
+        if out is None or workspace is None or not self._plain(source, out, workspace):
+            out, workspace = self._checked(source, out, workspace)
+        if self._job is not None:
+            threads = self.schedule.threads
+            if threads > 1:
+                threads = min(threads, schedule.allowed_threads())
+            self._job.run(source, out, workspace, threads)
+        return out
+
+    def _plain(self, source: Array, out: Any, workspace: Any) -> bool:
+        """Whether arrays are given that need no closer look: the shortest way for small calls."""
+        return (
+            out.__class__ is np.ndarray
+            and workspace.__class__ is np.ndarray
+            and source.__class__ is np.ndarray
+            and self._job is not None
+            and source.dtype is out.dtype is self.dtype
+            and source.shape == self.shape
+            and source.strides == self.strides
+            and out.shape == self.out_shape
+            and out.strides == self.out_strides
+            and self._job.apart(source, out, workspace, self.workspace_size)
+        )
+
+    def _checked(self, source: Array, out: Any, workspace: Any) -> tuple[Array, Any]:
+        """out and workspace, new where they are None; refuses what a plan cannot take, by name."""
         if (
             source.__class__ is not np.ndarray
             or source.strides != self.strides
             or source.shape != self.shape
             or source.dtype != self.dtype
         ):
-            buffers.check_match(
-                problem.source_name(self.problem.op), source, self.shape, self.strides, self.dtype
-            )
+            name = problem.source_name(self.problem.op)
+            buffers.check_match(name, source, self.shape, self.strides, self.dtype)
         if out is None:
             out = self._new_result()
         else:
             buffers.check_out(out, self.out_shape, self.out_strides, self.dtype, source)
-        if self._job is None:
-            return out
-        if workspace is not None:
+        if workspace is not None and self._job is not None:
             workspace = buffers.check_workspace(workspace, self.workspace_size, source, out)
         elif self.workspace_size:
             workspace = np.empty(self.workspace_size, np.uint8)
-        threads = min(self.schedule.threads, schedule.allowed_threads())
-        self._job.run(source, out, workspace, threads)
-        return out
+        return out, workspace
 
     def _new_result(self) -> Array:
         shape, axes = problem.checked_allocation(self._allocation)

@@ -15,6 +15,13 @@ __test__: dict[str, str]
 @disjoint_base
 class Job:
     def __new__(cls, bands: Sequence[Band], layout: Layout, schedule: Schedule) -> Self: ...
+    def apart(
+        self,
+        source: NDArray[np.generic],
+        result: NDArray[np.generic],
+        workspace: NDArray[np.generic],
+        size: int,
+    ) -> bool: ...
     def run(
         self,
         source: NDArray[np.generic],
