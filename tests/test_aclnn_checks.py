@@ -253,12 +253,12 @@ for rows in CORNERS.values():
         (
             "the first index that differs", I, {"outputSize": (3, 8, 6)},
             "gradOut has shape (2, 2, 3, 4, 5) in ACL_FORMAT_NCDHW, wanted (2, 2, 3, 8, 6), "
-            "first at index 3",
+            "first at index 3, as inputSize (N, C, D, H, W) and outputSize (D, H, W) say",
         ),
         (
             "the last index that differs", I, {"gradInput": (2, 2, 6, 8, 9)},
             "gradInput has shape (2, 2, 6, 8, 9) in ACL_FORMAT_NCDHW, wanted (2, 2, 6, 8, 10), "
-            "first at index 4",
+            "first at index 4, as inputSize (N, C, D, H, W) says",
         ),
         (
             "the index of another format", I, {**LAST, "inputSize": (2, 6, 4, 6, 8)},

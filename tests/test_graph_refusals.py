@@ -62,6 +62,9 @@ def test_trilinear_backward_wants_no_scales():
 
 def test_floats_and_bools_of_wrong_types():
     for bad in (("2", "2", "2"), 2, (None,) * 3, (2j,) * 3, (np.complex64(2),) * 3, (10**400,) * 3):
-        refused(UpsampleNearest3dGrad, TEN, FIVE, scales=bad)
-    for bad in ({"scale_d": "1"}, {"align_corners": 2}, {"align_corners": "yes"}):
-        refused(UpsampleTrilinear3dBackward, TEN, (10, 10, 10), FIVE, **bad)
+        error = refused(UpsampleNearest3dGrad, TEN, FIVE, scales=bad)
+        assert str(error).endswith(", wanted a list of floats")
+    for bad, wanted in (({"scale_d": "1"}, "a float"), ({"align_corners": 2}, "a bool"),
+                        ({"align_corners": "yes"}, "a bool")):  # fmt: skip
+        error = refused(UpsampleTrilinear3dBackward, TEN, (10, 10, 10), FIVE, **bad)
+        assert str(error).endswith(f", wanted {wanted}")

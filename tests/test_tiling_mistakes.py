@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -48,7 +49,7 @@ def test_mistakes(plan):
         mistake(plan, value, "cores", given)
     for given in (None, "48", 48.0):
         mistake(plan, type_, "cores", given)
-    for given in (None, 5, np.float32, ["float32"]):
+    for given in (None, 5, ["float32"], "float32".encode):
         mistake(plan, type_, "dtype", given)
 
 
@@ -63,6 +64,15 @@ def test_mistakes_of_one_plan_only():
         mistake(nearest_950, up.ParameterTypeError, "ub_size", given)
     mistake(nearest_950, up.ParameterTypeError, "grad_input_dtype", 5)
     mistake(trilinear_a2, up.ParameterTypeError, "align_corners", 1)
+
+
+@each_plan
+def test_dtype_is_whatever_numpy_takes(plan):
+    for name, given in (("float16", np.float16), ("bfloat16", ml_dtypes.bfloat16),
+                        ("float32", np.dtype(np.float32))):  # fmt: skip
+        assert plan(CUBE, CUBE, given) == plan(CUBE, CUBE, name)
+    with pytest.raises(TilingError, match="dtype is int32, wanted float32"):
+        plan(CUBE, CUBE, np.int32)
 
 
 @each_plan

@@ -85,8 +85,9 @@ def parser() -> Parser:
             help="say whether a call of an operator would be legal on an NPU",
             description="Prints whether the chip supports the operator, what its first phase "
             "would answer, which documented limits the call breaks, and how the kernel would share "
-            "it among the cores. The exit status is 0 only where the call is legal on that chip. "
-            "Needs no NPU, and no memory for the tensors.",
+            "it among the cores. Both tensors are contiguous and alike in dtype and format. The "
+            "exit status is 0 where the call is legal on that chip, 1 where it is not, 2 where "
+            "the command line is malformed. Needs no NPU, and no memory for the tensors.",
             epilog="example: upsample3d check --op trilinear_backward --soc ascend910b "
             "--grad-output-shape 1,8,64,64,64 --input-size 1,8,32,32,32",
         )

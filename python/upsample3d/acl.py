@@ -114,7 +114,7 @@ class AclTensor:
                 type(array), np.ma.MaskedArray
             ):
                 raise ParameterTypeError(f"array is a {kind(array)}, wanted a NumPy array")
-            with reading("array", "a NumPy array"):
+            with reading("array", array, "a NumPy array"):
                 view = np.ndarray.view(array, np.ndarray)
             if view.dtype not in _ACL:
                 raise ParameterTypeError(
@@ -160,10 +160,12 @@ def aclCreateTensor(
 ) -> AclTensor | None:
     """The tensor whose element k lies at data[offset + sum(k * strides)], or None.
 
-    data: a contiguous buffer for the elements of storage_dims; None where they are none.
-    strides, offset: in elements; strides None means contiguous; those of axes of size 1 do not
-    matter. Refused: a view that leaves its storage, a storage larger than its buffer, and memory
-    that is misaligned for its elements.
+    CANN's viewDimsNum and storageDimsNum are left out: sequences know their lengths. data: a
+    contiguous buffer, at least as long as the elements of storage_dims, and if it is a NumPy array,
+    of data_type's itemsize or of bytes; None where there are no elements. strides, offset: in
+    elements; strides None means contiguous; those of axes of size 1 do not matter. Refused: a view
+    that leaves its storage, a storage larger than its buffer, and memory that is misaligned for its
+    elements.
     """
     try:
         shape, storage = _sizes("viewDims", view_dims), _sizes("storageDims", storage_dims)
@@ -174,8 +176,8 @@ def aclCreateTensor(
         steps = tuple(s if size > 1 else 1 for s, size in zip(given, shape, strict=True))
         first = int64("offset", offset)
         _check_inside(shape, steps, first, math.prod(storage))
-        memory = _memory(data, math.prod(storage) * dtype.itemsize)
-        with reading("viewDims", f"sizes that NumPy can hold, not {shape}"):
+        memory = _memory(data, math.prod(storage), dtype)
+        with reading("viewDims", shape, f"sizes that NumPy can hold, not {shape}"):
             view: Array = np.ndarray(
                 shape, dtype, memory, first * dtype.itemsize, [s * dtype.itemsize for s in steps]
             )
@@ -225,7 +227,7 @@ def tensor_of(name: str, given: Any) -> AclTensor:
     not_null(name, given)
     if type(given) is not AclTensor:
         raise ParameterTypeError(f"{name} is a {kind(given)}, wanted an AclTensor")
-    with reading(name, "a tensor made by aclCreateTensor or AclTensor.from_array"):
+    with reading(name, given, "a tensor made by aclCreateTensor or AclTensor.from_array"):
         tensor = replace(given)
     if tensor.view is None:
         raise ParameterError(f"{name} is destroyed, wanted a tensor that is alive")
@@ -266,13 +268,33 @@ def _check_inside(shape: Sizes, steps: Sizes, first: int, storage: int) -> None:
         )
 
 
-def _memory(data: Any, size: int) -> Array:
-    """The bytes of a contiguous buffer or array, at least `size` of them."""
+def _memory(data: Any, count: int, dtype: np.dtype[Any]) -> Array:
+    """The bytes of a contiguous buffer or array, enough for `count` elements."""
+    size = count * dtype.itemsize
     if size == 0:
         return np.empty(0, np.uint8)
     not_null("tensorData", data)
-    with reading("tensorData", "a contiguous buffer without objects"):
+    if issubclass(type(data), np.ndarray):
+        data = _storage(data, dtype)
+    with reading("tensorData", data, "a contiguous buffer without objects"):
         memory = buffers.bytes_of(data)
     if memory.nbytes < size:
         raise ParameterError(f"tensorData has {memory.nbytes} bytes, wanted {size} for storageDims")
     return memory
+
+
+def _storage(data: Any, dtype: np.dtype[Any]) -> Array:
+    """A NumPy array that is contiguous, and of elements as long as dtype's or of bytes."""
+    with reading("tensorData", data, "a NumPy array"):
+        array: Array = np.ndarray.view(data, np.ndarray)
+    if not array.flags.c_contiguous:
+        raise ParameterError(
+            f"tensorData has strides of {array.strides} bytes for {array.shape}, wanted the "
+            "contiguous array under it, with strides and offset, or AclTensor.from_array"
+        )
+    if array.itemsize not in (1, dtype.itemsize):
+        raise ParameterError(
+            f"tensorData has dtype {array.dtype}, wanted {dtype}, another of {dtype.itemsize} "
+            "bytes, or bytes"
+        )
+    return array

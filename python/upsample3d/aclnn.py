@@ -5,9 +5,14 @@
         gradOut, outputSize, inputSize, scalesD, scalesH, scalesW, gradInput)
     status = aclnnUpsampleNearestExact3dBackward(workspace, size, executor, stream)
 
-None is the null pointer; int arrays are any sequence of ints. A status is returned, never an
-exception (KeyboardInterrupt and its like pass through), and aclGetRecentErrMsg() says what was
-wrong. After a failure gradInput is as it was. Scales count only where all three are > 0.
+The parameters are CANN's in order, but for those that C needs and Python does not: &workspaceSize
+and &executor are returned, and aclCreateTensor has no viewDimsNum and storageDimsNum
+(aclCreateIntArray has its size). None is the null pointer; int arrays are any sequence of ints.
+
+A status is returned, never an exception (KeyboardInterrupt and its like pass through; a call with
+the wrong number of arguments is Python's TypeError), and aclGetRecentErrMsg() says what was wrong
+at the last failure: neither reading nor success clears it. After a failure gradInput is as it was.
+Scales count only where all three are > 0.
 """
 
 from __future__ import annotations
@@ -258,7 +263,7 @@ def _memory(workspace: Any, given: Any, needed: int, source: Array, out: Array) 
     if size == 0:
         return None
     foreign.not_null("workspace", workspace)
-    with foreign.reading("workspace", "a writable contiguous buffer"):
+    with foreign.reading("workspace", workspace, "a writable contiguous buffer"):
         memory = buffers.bytes_of(workspace)
     return buffers.check_workspace(memory, size, source, out)
 

@@ -208,12 +208,12 @@ def sizes_positive(call: Call) -> str | None:
 
 def grad_out_shape(call: Call) -> str | None:
     """gradOut is inputSize's N, C with outputSize, in its own format's order."""
-    return _misshapen("gradOut", call.grad_out, (*call.input_size[:2], *call.output_size))
+    return _misshapen("gradOut", call.grad_out, (*call.input_size[:2], *call.output_size), _BOTH)
 
 
 def grad_input_shape(call: Call) -> str | None:
     """gradInput is inputSize, in its own format's order."""
-    return _misshapen("gradInput", call.grad_input, call.input_size)
+    return _misshapen("gradInput", call.grad_input, call.input_size, _INPUT)
 
 
 def formats_equal(call: Call) -> str | None:
@@ -286,7 +286,11 @@ def _channels_last(tensor: Tensor) -> bool:
     return tensor.format == aclFormat.ACL_FORMAT_NDHWC
 
 
-def _misshapen(name: str, tensor: Tensor, wanted: Sizes) -> str | None:
+_INPUT = "inputSize (N, C, D, H, W) says"
+_BOTH = "inputSize (N, C, D, H, W) and outputSize (D, H, W) say"
+
+
+def _misshapen(name: str, tensor: Tensor, wanted: Sizes, source: str) -> str | None:
     if _channels_last(tensor):
         wanted = layout.pick(wanted, layout.AXES["NDHWC"])
     have = tensor.shape
@@ -294,7 +298,7 @@ def _misshapen(name: str, tensor: Tensor, wanted: Sizes) -> str | None:
         return None
     where = [k for k in range(5) if len(have) == 5 and have[k] != wanted[k]]
     first = f", first at index {where[0]}" if where else ""
-    return f"{name} has shape {have} in {tensor.format.name}, wanted {wanted}{first}"
+    return f"{name} has shape {have} in {tensor.format.name}, wanted {wanted}{first}, as {source}"
 
 
 # ---- The operators: what is checked in which order, by the numbers of the exact op ----

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from . import aclnn_limits, layout
 from .acl import Sizes, aclDataType, aclFormat
@@ -29,24 +30,32 @@ LONGEST = 8
 
 FORMATS = ("NCDHW", "NDHWC", "ND", "NCHW", "NHWC")
 DTYPES = {dtype.numpy.name: dtype for dtype in aclDataType if dtype is not aclDataType.ACL_STRING}
+SHORT = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
+DTYPES |= {short: DTYPES[name] for short, name in SHORT.items()}
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Adds the command's options to its parser."""
     add = parser.add_argument
-    add("--op", required=True, choices=KERNELS, help="the operator")
-    add("--grad-output-shape", required=True, type=sizes, metavar="N,C,D,H,W",
-        help="the shape of gradOut in its format, e.g. 1,8,64,64,64")  # fmt: skip
+    add("--op", required=True, choices=OPERATORS, metavar="OP",
+        help=f"the operator: {', '.join(KERNELS)}, or its name in aclnn")  # fmt: skip
+    add("--grad-output-shape", required=True, type=sizes, metavar="SIZES",
+        help="the shape of gradOut in the format's order, e.g. 1,8,64,64,64")  # fmt: skip
     add("--input-size", required=True, type=sizes, metavar="N,C,D,H,W",
-        help="inputSize; gradInput has these sizes in its format")  # fmt: skip
+        help="inputSize, in this order whatever the format; gradInput has these sizes")  # fmt: skip
     add("--output-size", type=sizes, metavar="D,H,W",
         help="outputSize (default: what gradOut has)")  # fmt: skip
     add("--scales", type=scales, default=(0.0, 0.0, 0.0), metavar="D,H,W",
-        help="output/input, three numbers or one for all (default: 0,0,0, not given)")  # fmt: skip
+        help="output/input, three numbers or one for all; negative ones want --scales=-1,2,2 "
+        "(default: 0,0,0, not given)")  # fmt: skip
     add("--format", choices=FORMATS, default="NCDHW", help="of both tensors (default: NCDHW)")
-    add("--dtype", choices=DTYPES, default="float32", help="of both tensors (default: float32)")
+    add("--dtype", choices=DTYPES, default="float32", metavar="DTYPE",
+        help="of both tensors: float32 or fp32 (the default), float16 or fp16, bfloat16 or bf16, "
+        "or another of aclDataType")  # fmt: skip
     add("--align-corners", action="store_true", help="alignCorners of trilinear_backward")
-    add("--soc", choices=CHIPS, default="ascend950", help="the chip (default: ascend950)")
+    add("--soc", type=str.lower, choices=CHIPS, default="ascend950",
+        help="the chip: ascend910b is Atlas A2, ascend910_93 Atlas A3, ascend950 (the default) "
+        "950PR and 950DT")  # fmt: skip
     add("--cores", type=cores, metavar="N",
         help="its cores: vector cores of ascend950 (default: 64), cube cores of the others "
         "(default: 48)")  # fmt: skip
@@ -55,25 +64,37 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def sizes(text: str) -> Sizes:
     """Up to 8 integers of 64 bits, >= 0, between commas."""
-    numbers = tuple(map(int, text.split(",")))
-    if len(numbers) > LONGEST or not 0 <= min(numbers) <= max(numbers) < 2**63:
-        raise ValueError(text)
+    with reading(text, f"up to {LONGEST} integers from 0 to 2^63 - 1 between commas"):
+        numbers = tuple(map(int, text.split(",")))
+        if len(numbers) > LONGEST or not 0 <= min(numbers) <= max(numbers) < 2**63:
+            raise ValueError
     return numbers
 
 
 def scales(text: str) -> Scales:
     """Three numbers between commas, or one for all."""
-    numbers = [float(number) for number in text.split(",")]
-    d, h, w = numbers * 3 if len(numbers) == 1 else numbers
+    with reading(text, "three numbers between commas, or one for all"):
+        numbers = [float(number) for number in text.split(",")]
+        d, h, w = numbers * 3 if len(numbers) == 1 else numbers
     return d, h, w
 
 
 def cores(text: str) -> int:
     """An integer from 1 to 2^31 - 1."""
-    number = int(text)
-    if not 1 <= number <= MOST:
-        raise ValueError(text)
+    with reading(text, "an integer from 1 to 2^31 - 1"):
+        number = int(text)
+        if not 1 <= number <= MOST:
+            raise ValueError
     return number
+
+
+@contextmanager
+def reading(text: str, wanted: str) -> Iterator[None]:
+    """Turns a ValueError into the parser's complaint: what was given and what is wanted."""
+    try:
+        yield
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"is {text!r}, wanted {wanted}") from None
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -96,13 +117,15 @@ def answer(call: Call, chip: str, cores: int) -> Iterator[tuple[str, bool, list[
     yield "operator", True, [call.operator.name]
     product = f"{chip} {'is' if supported else 'is not'} one of {', '.join(tilings)}"
     yield "product", supported, [product]
+    if any(call.scales) and not call.scales_that_count:
+        yield "scales", True, [f"{call.scales} not used to compute: not all are > 0"]
 
     status, said = _first_phase(call, chip)
     passed = status == Status.SUCCESS
     yield "phase 1", passed, [f"{status:d} {aclnnStatus(status).name}: {said}"]
 
     limits = _limits(call)
-    yield "limits", not limits, limits or ["none broken"]
+    yield "limits", not limits, limits or ["none broken" if passed else "none beyond phase 1"]
     if not passed or not supported:
         yield "tiling", True, ["none: the call does not reach a kernel"]
     elif call.empty:
@@ -174,7 +197,7 @@ def _tiling(call: Call, chip: str, cores: int) -> tuple[bool, list[str]]:
         planned = kernels.tilings[chip](call, cores)
     except TilingError as error:
         if kernels.device_cpu:
-            return True, [f"none: the device's CPU computes it, for {error}"]
+            return True, [f"none: the kernel refuses it ({error}), so the device's CPU computes it"]
         return False, [f"{error.status:d}: {error}"]
     if isinstance(planned, SimtTiling):
         return True, list(_simt(planned))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which chip supports which operator of aclnn, and how it would plan a call.
 
-Sources: the product tables in the operators' documents, and what their first phases hand to a
-kernel: float32 on Atlas A2 and A3 for float16 and bfloat16 too.
+Sources: the operators' definitions and documents in ops-cv, master 6ae8765 of 2026-08-21 (Ascend
+950 is with the exact op since 2026-05-12); and what the operators' first phases hand to a kernel:
+float32 on Atlas A2 and A3 for float16 and bfloat16 too.
 """
 
 from __future__ import annotations

@@ -45,7 +45,10 @@ _recent = threading.local()  # CANN keeps one message per thread
 
 
 def aclGetRecentErrMsg() -> str | None:
-    """The message of this thread's last failure: parameter, given, wanted; None without any."""
+    """The message of this thread's last failure: parameter, given, wanted; None without any.
+
+    Neither reading it nor a later success clears it.
+    """
     message: str | None = getattr(_recent, "message", None)
     return message
 
@@ -69,8 +72,8 @@ def kind(given: object) -> str:
 
 
 @contextmanager
-def reading(name: str, wanted: str) -> Iterator[None]:
-    """Turns what reading the parameter `name` raises into an error that names it.
+def reading(name: str, given: object, wanted: str) -> Iterator[None]:
+    """Turns what reading `given`, the parameter `name`, raises into an error that names it.
 
     All of it: a caller's object can raise our errors too. What we refuse is raised outside.
     """
@@ -79,7 +82,8 @@ def reading(name: str, wanted: str) -> Iterator[None]:
     except MemoryError:
         raise
     except Exception as error:
-        raise ParameterTypeError(f"{name} raises {kind(error)}, wanted {wanted}") from None
+        raised = "" if type(error) is TypeError else f" that raises {kind(error)}"
+        raise ParameterTypeError(f"{name} is a {kind(given)}{raised}, wanted {wanted}") from None
 
 
 def not_null(name: str, given: object) -> None:
@@ -90,7 +94,7 @@ def not_null(name: str, given: object) -> None:
 
 def sequence(name: str, given: Any, wanted: str, most: int) -> list[Any]:
     """The first `most` elements of a sequence."""
-    with reading(name, f"a sequence of {wanted}"):
+    with reading(name, given, f"a sequence of {wanted}"):
         ordered = not isinstance(given, Set | Mapping)
         elements = list(islice(given, min(len(given), most)))
     if not ordered:
@@ -104,12 +108,12 @@ def integers(name: str, given: Any, most: int = MOST_READ) -> tuple[int, ...]:
     return tuple(int64(f"{name}[{k}]", n) for k, n in enumerate(elements))
 
 
-def int64(name: str, given: Any) -> int:
+def int64(name: str, given: Any, wanted: str = "a 64-bit integer") -> int:
     """An int of 64 bits, exact: a subclass of int could answer differently later."""
-    with reading(name, "a 64-bit integer"):
+    with reading(name, given, wanted):
         number = operator.index(given)
     if not -(2**63) <= number < 2**63:
-        raise ParameterError(f"{name} has {number.bit_length()} bits, wanted a 64-bit integer")
+        raise ParameterError(f"{name} has {number.bit_length()} bits, wanted {wanted}")
     return number
 
 
@@ -117,7 +121,7 @@ def double(name: str, given: Any) -> float:
     """A Python or NumPy number as an exact float."""
     if not issubclass(type(given), (int, float, np.integer, np.floating)):
         raise ParameterTypeError(f"{name} is a {kind(given)}, wanted a number")
-    with reading(name, "a number that a double holds"):
+    with reading(name, given, "a number that a double holds"):
         return float(given)
 
 
@@ -130,7 +134,8 @@ def boolean(name: str, given: Any) -> bool:
 
 def member(name: str, given: Any, enum: type[_E]) -> _E:
     """A number of an enum as its member."""
-    number = int64(name, given)
+    wanted = f"an {enum.__name__}"
+    number = int64(name, given, wanted)
     if number not in [int(e) for e in enum]:
-        raise ParameterError(f"{name} is {number}, wanted a number of {enum.__name__}")
+        raise ParameterError(f"{name} is {number}, wanted {wanted}")
     return enum(number)

@@ -4,10 +4,18 @@
     graph.UpsampleNearest3dGrad.infer_shape((1, 1, 10, 10, 10), (1, 1, 5, 5, 5), (10, 10, 10))
     graph.UpsampleNearest3dGrad(grad_output, input_size=(1, 1, 5, 5, 5), scales=(2, 2, 2))
 
-Attributes are given in the operator's order or by name. Shapes are (N, C, D, H, W). Failures are
-InferShapeError (561001), TilingError (561002) and KernelNotFoundError (561003). Floats are float32,
-as in the IR. Sources: the IR definitions, infershape and tiling of these operators in the ops-cv
-library; for UpsampleTrilinear3dGrad, an operator of the device's CPU, its document.
+Attributes are given in the operator's order or by name; those without a default are required:
+
+    UpsampleNearestExact3dGrad   input_size, output_size=(0, 0, 0), scales=(0, 0, 0)
+    UpsampleNearest3dGrad        input_size, output_size=(), scales=()
+    UpsampleTrilinear3dGrad      input_size, output_size=(), scales=(), align_corners=False
+    UpsampleTrilinear3dBackward  output_size, input_size, align_corners=False, scale_d=0.0,
+                                 scale_h=0.0, scale_w=0.0
+
+scales are output/input, but scale_d, scale_h and scale_w input/output. Shapes are (N, C, D, H, W).
+Failures are InferShapeError (561001), TilingError (561002) and KernelNotFoundError (561003). Floats
+are float32, as in the IR. Sources: the IR definitions, infershape and tiling of these operators in
+the ops-cv library; for UpsampleTrilinear3dGrad, an operator of the device's CPU, its document.
 """
 
 from __future__ import annotations
@@ -71,6 +79,15 @@ def boolean(given: Any) -> bool:
     return bool(given)
 
 
+_WANTED: dict[Callable[[Any], Any], str] = {
+    int64s: "a list of integers",
+    real: "a float",
+    reals: "a list of floats",
+    boolean: "a bool",
+}
+_NOT_GIVEN = object()
+
+
 @dataclass(frozen=True, slots=True)
 class Attribute:
     """An attribute: how its value is read, and its default. None: it is required."""
@@ -117,7 +134,7 @@ class Operator:
                 found = np.dtype(dtype)
                 return next(known for known in self.dtypes if known == found)
         wanted = " or ".join(known.name for known in self.dtypes)
-        raise InferShapeError(f"{self.name}: dtype is {_shown(dtype)}, wanted {wanted}")
+        raise InferShapeError(f"{self.name}: dtype is {_shown(dtype)}, wanted NumPy's {wanted}")
 
     def __call__(self, grad_output: Array, /, *values: Any, **named: Any) -> Array:
         """grad_input for grad_output, of any strides; the bits are those of `op` with these scales.
@@ -154,15 +171,17 @@ class Operator:
                 f"wanted {names}, each once"
             )
         given = {**dict(zip(names, values, strict=False)), **named}
-        return {a.name: self._read(a, given.get(a.name, a.default)) for a in self.attributes}
+        for a in self.attributes:
+            given.setdefault(a.name, _NOT_GIVEN if a.default is None else a.default)
+        return {a.name: self._read(a, given[a.name]) for a in self.attributes}
 
     def _read(self, attribute: Attribute, value: Any) -> Any:
         try:
             return attribute.read(value)
         except Exception:
-            wanted = attribute.read.__name__
+            shown = "not given" if value is _NOT_GIVEN else _shown(value)
             raise InferShapeError(
-                f"{self.name}: {attribute.name} is {_shown(value)}, wanted {wanted}"
+                f"{self.name}: {attribute.name} is {shown}, wanted {_WANTED[attribute.read]}"
             ) from None
 
     def _infer(self, grad_output_shape: Any, attributes: Values) -> tuple[Five, tuple[float, ...]]:

@@ -4,7 +4,8 @@
 To be compared with what an NPU logs, and to see how a call is shared among its cores. Shapes are
 (N, C, D, H, W). Arithmetic is float32 where the device's is. What the device's tiling refuses is a
 TilingError, 561002; what is no shape, scale or number of cores at all is a ParameterError or a
-ParameterTypeError.
+ParameterTypeError. dtype is anything that np.dtype takes. The fields of the results are told at
+cores.SimtTiling (950) and cores.MatrixTiling (A2 and A3).
 
 Sources, in the ops-cv library: the tiling of UpsampleNearestExact3dGrad and UpsampleNearest3dGrad
 on Ascend 950 (nearest_950) and on Atlas A2 and A3 (nearest_a2), and of UpsampleTrilinear3dBackward
@@ -17,10 +18,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from . import arguments
 from .arguments import MOST_SCALE
@@ -61,11 +64,11 @@ NEAREST_950_ITEMSIZES = {**ITEMSIZES, "float64": 8, "uint8": 1}
 def nearest_950(
     grad_output_shape: Sequence[int],
     grad_input_shape: Sequence[int],
-    dtype: str = "float32",
+    dtype: DTypeLike = "float32",
     scales: Sequence[float] = (0, 0, 0),
     *,
     input_size: Sequence[int] = (),
-    grad_input_dtype: str | None = None,
+    grad_input_dtype: DTypeLike | None = None,
     cores: int = 64,
     ub_size: int = 262_144,
 ) -> SimtTiling:
@@ -75,9 +78,10 @@ def nearest_950(
     attribute, empty or with grad_input's D, H, W. grad_input_dtype: None is as grad_output's.
     cores: vector cores. ub_size: bytes of a core's local memory, at least 64.
     """
-    itemsize = _itemsize(dtype, NEAREST_950_ITEMSIZES)
-    if grad_input_dtype is not None and _string("grad_input_dtype", grad_input_dtype) != dtype:
-        raise TilingError(f"grad_input has dtype {grad_input_dtype}, wanted grad_output's {dtype}")
+    name, itemsize = _element(dtype, NEAREST_950_ITEMSIZES)
+    other = name if grad_input_dtype is None else _name("grad_input_dtype", grad_input_dtype)
+    if other != name:
+        raise TilingError(f"grad_input has dtype {other}, wanted grad_output's {name}")
     n, c, *o = _sizes("grad_output_shape", grad_output_shape)
     n_i, c_i, *i = _sizes("grad_input_shape", grad_input_shape)
     if (n_i, c_i) != (n, c):
@@ -119,7 +123,7 @@ def nearest_950(
 def nearest_a2(
     grad_output_shape: Sequence[int],
     input_size: Sequence[int],
-    dtype: str = "float32",
+    dtype: DTypeLike = "float32",
     scales: Sequence[float] = (0, 0, 0),
     *,
     cores: int = 48,
@@ -127,7 +131,8 @@ def nearest_a2(
     """The tiling of both nearest gradients on Atlas A2 and A3. Raises TilingError.
 
     input_size: the attribute, which counts whatever shape grad_input has. scales: output/input; one
-    that is not > 0 leaves its axis to the sizes. cores: cube cores.
+    that is not > 0 leaves its axis to the sizes. dtype: what the kernel is given, through aclnn
+    always float32. cores: cube cores.
     """
     o = _sizes("grad_output_shape", grad_output_shape)[2:]
     n, c, *i = _sizes("input_size", input_size)
@@ -149,7 +154,9 @@ def nearest_a2(
         )
         for k in range(3)
     ]
-    tiling = _matrices(n * c, passes, slide, _itemsize(dtype, ITEMSIZES), NEAREST_WORKSPACE, cores)
+    tiling = _matrices(
+        n * c, passes, slide, _element(dtype, ITEMSIZES)[1], NEAREST_WORKSPACE, cores
+    )
     # GetNeedCoreNum of upsample_nearest3d_grad's tiling: a slide has slide + 1 bounds on each axis
     # that is resized, and tensorSize is that + slide; tensorSizeMapping is the largest
     # ceil(bounds * scale) of these axes, + slide. (Older versions held all slides of a core.)
@@ -162,7 +169,7 @@ def nearest_a2(
 def trilinear_a2(
     grad_output_shape: Sequence[int],
     grad_input_shape: Sequence[int],
-    dtype: str = "float32",
+    dtype: DTypeLike = "float32",
     inverse_scales: Sequence[float] = (0, 0, 0),
     *,
     align_corners: bool = False,
@@ -171,7 +178,8 @@ def trilinear_a2(
     """The tiling of trilinear's gradient on Atlas A2 and A3. Raises TilingError.
 
     inverse_scales: the attributes scale_d, scale_h, scale_w, input/output; one that is not > 0
-    leaves its axis to the sizes. cores: cube cores.
+    leaves its axis to the sizes. dtype: what the kernel is given, through aclnn always float32.
+    cores: cube cores.
     """
     n, c, *o = _sizes("grad_output_shape", grad_output_shape)
     i = _sizes("grad_input_shape", grad_input_shape)[2:]
@@ -194,7 +202,7 @@ def trilinear_a2(
                 rows=batches[k],
             )
         )
-    itemsize = _itemsize(dtype, ITEMSIZES)
+    _, itemsize = _element(dtype, ITEMSIZES)
     return _matrices(n * c, passes, SLIDE_SIZE, itemsize, TRILINEAR_WORKSPACE, cores)
 
 
@@ -259,10 +267,14 @@ def _tuple(name: str, given: Any) -> tuple[Any, ...]:
         raise ParameterTypeError(f"{name} is {given!r}, wanted a sequence") from None
 
 
-def _string(name: str, given: Any) -> str:
-    if not isinstance(given, str):
-        raise ParameterTypeError(f"{name} is {given!r}, wanted a string")
-    return given
+def _name(argument: str, given: Any) -> str:
+    """The name of a dtype; a string is one, whether NumPy knows it or not."""
+    if isinstance(given, str):
+        return given
+    with suppress(TypeError, ValueError, SyntaxError):  # all of them are NumPy's for what is none
+        if given is not None:  # which is float64 to NumPy
+            return str(np.dtype(given).name)
+    raise ParameterTypeError(f"{argument} is {given!r}, wanted a dtype or its name")
 
 
 def _sizes(name: str, given: Any) -> tuple[int, ...]:
@@ -280,8 +292,9 @@ def _three(name: str, given: Any) -> Scales:
     return _triple(float(np.float32(number)) for number in numbers)
 
 
-def _itemsize(given: Any, itemsizes: dict[str, int]) -> int:
-    dtype = _string("dtype", given)
-    if dtype not in itemsizes:
-        raise TilingError(f"dtype is {dtype}, wanted {' or '.join(itemsizes)}")
-    return itemsizes[dtype]
+def _element(given: Any, itemsizes: dict[str, int]) -> tuple[str, int]:
+    """(name, itemsize) of a dtype that the tiling takes."""
+    name = _name("dtype", given)
+    if name not in itemsizes:
+        raise TilingError(f"dtype is {name}, wanted {' or '.join(itemsizes)}")
+    return name, itemsizes[name]
