@@ -7,6 +7,7 @@ import tracemalloc
 
 import ml_dtypes
 import numpy as np
+import oracle
 import pytest
 
 import upsample3d as up
@@ -202,3 +203,29 @@ def test_empty_window_beside_a_long_one(w):
     workspace = np.full(plan.workspace_size + 4096, 0xA5, np.uint8)
     assert plan(ones, None, workspace[: plan.workspace_size]).item() == 0
     assert (workspace[plan.workspace_size :] == 0xA5).all()
+
+
+@pytest.mark.parametrize("dtype", oracle.DTYPES)
+@pytest.mark.parametrize("data_format", ["NCDHW", "NDHWC"])
+@pytest.mark.parametrize(
+    ("size", "output"),
+    [
+        ((1, 32, 64, 64, 64), (128, 128, 128)),
+        ((1, 320, 4, 4, 4), (8, 8, 8)),
+        ((2, 3, 100, 7, 5), (100, 2000, 3000)),
+        ((1, 2, 9, 2000, 3000), (9, 7, 5)),
+        ((1, 700, 9, 90, 90), (9, 180, 180)),
+        ((1, 1, 1, 1, 1), (5, 60, 70_000)),
+    ],
+)
+def test_scratch_of_a_thread_is_a_tile(size, output, data_format, dtype):
+    """At most 1 MiB, or the rows of one window and two more where those are longer."""
+    n, c, *spatial = size
+    for op in ("nearest", "trilinear", "nearest_backward", "trilinear_backward"):
+        source = output if op.endswith("_backward") else spatial
+        shape = (n, c, *source) if data_format == "NCDHW" else (n, *source, c)
+        backward = {"input_size": size} if op.endswith("_backward") else {"output_size": output}
+        plan = up.Plan(op, shape, dtype, data_format=data_format, num_threads=1, **backward)
+        window = int((plan.bands[1].hi - plan.bands[1].lo).max())
+        row = source[2] * (c if data_format == "NDHWC" else 1) * max(4, plan.dtype.itemsize)
+        assert plan.workspace_size <= max(2**20, (window + 2) * row)
