@@ -79,16 +79,14 @@ INLINE void sum_run(out *sum, const element *row, int64_t stride, int64_t terms,
     store_some(sum + x, total, n - x);
 }
 
-template <bool unit, class real, class element, class out>
-INLINE void sum_terms(out *sum, const element *row, int64_t stride, int64_t terms, const real *w, int64_t n,
-                      bool onto) {
+/* Calls work with the number of terms, up to four as a constant of the compiler's. */
+template <class function> INLINE void with_terms(int64_t terms, function work) {
     switch (terms) {
-    case 0: memset(sum, 0, n * sizeof(out)); break; /* an empty band gives +0.0 */
-    case 1: sum_run<unit>(sum, row, stride, 1, w, n, onto); break;
-    case 2: sum_run<unit>(sum, row, stride, 2, w, n, onto); break;
-    case 3: sum_run<unit>(sum, row, stride, 3, w, n, onto); break;
-    case 4: sum_run<unit>(sum, row, stride, 4, w, n, onto); break;
-    default: sum_run<unit>(sum, row, stride, terms, w, n, onto);
+    case 1: work(std::integral_constant<int64_t, 1>()); break;
+    case 2: work(std::integral_constant<int64_t, 2>()); break;
+    case 3: work(std::integral_constant<int64_t, 3>()); break;
+    case 4: work(std::integral_constant<int64_t, 4>()); break;
+    default: work(terms);
     }
 }
 
@@ -103,7 +101,10 @@ static __attribute__((noinline)) void sum_streams(real *sum, const element *row,
         row = at(row, STREAMS * stride);
         if (!unit) w += STREAMS;
     }
-    sum_terms<unit>(sum, row, stride, terms, w, n, onto);
+    if (terms == 0)
+        memset(sum, 0, n * sizeof(real)); /* an empty band gives +0.0 */
+    else
+        with_terms(terms, [=](auto count) { sum_run<unit>(sum, row, stride, count, w, n, onto); });
 }
 
 /* sum[x] (+)= w[0]*row0[x] + w[1]*row1[x] + ... for x < n: n elements of `terms` rows that lie `stride` bytes apart. */
@@ -119,13 +120,29 @@ static inline void sum_rows(real *sum, const char *row, int64_t dtype, int64_t s
     });
 }
 
+/* Results of as many terms each are summed together, so that a loop has no branches for them. */
 template <bool unit, class real, class out>
 static __attribute__((noinline)) void sum_results(out *sums, int64_t sums_stride, const real *rows, int64_t stride,
                                                   const band_t *band, int64_t first, int64_t last, int64_t n) {
-    for (int64_t k = first; k < last; k++, sums = at(sums, sums_stride)) {
-        const real *row = at(rows, (band->lo[k] - band->lo[first]) * stride);
-        const real *w = unit ? nullptr : (const real *)band->w + band->start[k];
-        sum_terms<unit>(sums, row, stride, band->start[k + 1] - band->start[k], w, n, false);
+    const int64_t *lo = band->lo, *start = band->start;
+    rows = at(rows, -lo[first] * stride);
+    for (int64_t k = first; k < last;) {
+        int64_t terms = start[k + 1] - start[k], end = k + 1;
+        while (end < last && start[end + 1] - start[end] == terms) end++;
+        if (terms == 0) {
+            for (; k < end; k++, sums = at(sums, sums_stride)) memset(sums, 0, n * sizeof(out));
+            continue;
+        }
+        with_terms(terms, [&](auto count) {
+            for (; k < end; k++, sums = at(sums, sums_stride)) {
+                const real *w = unit ? nullptr : (const real *)band->w + start[k];
+                const real *row = at(rows, lo[k] * stride);
+                if (n == LANES<real>)
+                    sum_vectors<1, unit>(sums, row, stride, count, w, false);
+                else
+                    sum_run<unit>(sums, row, stride, count, w, n, false);
+            }
+        });
     }
 }
 
