@@ -95,7 +95,7 @@ struct reach_t {
 };
 INLINE reach_t reach(const int32_t *first, int64_t lanes) {
     int32_t least = first[0], most = first[LANES<float> - 1];
-    for (int l = 1; lanes > 1 && l < LANES<float>; l++) {
+    for (int l = 0; lanes > 1 && l < LANES<float>; l++) {
         least = first[l] < least ? first[l] : least;
         most = first[l] > most ? first[l] : most;
     }
