@@ -59,21 +59,22 @@ class Band:
         """The band of a row of `lanes` elements per index as a rectangle: first sources, weights.
 
         first: [results * lanes]. w: [terms, results * lanes], 0 where a result has fewer terms.
-        Both are longer by a vector's length, which repeats the last result.
+        Both are longer by a vector's length, which repeats the last source with weight 0.
         """
-        terms = self.hi - self.lo
-        place = np.arange(max(1, int(terms.max(initial=0))))[:, None]
-        w = np.zeros((len(place), len(terms)), np.float32)
-        w[:] = -0.0
-        w[0] = 0.0
-        there = place < terms
-        w[there] = 1 if self.w is None else self.w[(self.start[:-1] + place)[there]]
-        first = self.lo[:, None] * lanes + np.arange(lanes)
-        pad = (0, _LONGEST)
-        return (
-            np.pad(first.ravel().astype(np.int32), pad, mode="edge"),
-            np.pad(np.repeat(w, lanes, axis=1), ((0, 0), pad), mode="edge"),
+        results, terms = len(self.lo), self.hi - self.lo
+        w = np.full(
+            (max(1, int(terms.max(initial=0))), results * lanes + _LONGEST), -0.0, np.float32
         )
+        w[0] = 0
+        for t, row in enumerate(w):
+            there = np.flatnonzero(terms > t)
+            row[: results * lanes].reshape(-1, lanes)[there] = (
+                1 if self.w is None else self.w[self.start[there] + t, None]
+            )
+        first = np.empty(results * lanes + _LONGEST, np.int32)
+        first[:-_LONGEST] = (self.lo[:, None] * lanes + np.arange(lanes)).ravel()
+        first[-_LONGEST:] = first[-_LONGEST - 1]
+        return first, w
 
     def transposed(self) -> Band:
         """The band of the other direction: result k sums what source k went to, weights and all."""

@@ -17,6 +17,9 @@ from .problem import Allocation, Problem
 from .schedule import Schedule
 
 
+_AS_THEY_ARE = (0, 1, 2, 3, 4)
+
+
 class Plan:
     """A prepared up-sampling op: immutable, and for any number of threads at once.
 
@@ -87,7 +90,7 @@ class Plan:
 
     def _schedule(self, asked: Problem) -> None:
         rule = asked.align_corners, asked.rule, asked.dtype.name
-        found = {axis: bands(asked.op, *axis, *rule) for axis in asked.axes}
+        found = {axis: bands(asked.op, *axis, *rule) for axis in set(asked.axes)}
         d, h, w = (found[axis] for axis in asked.axes)
         lies = layout.arrange(
             asked.dtype.code, asked.dtype.numpy.itemsize, asked.source_shape, asked.source_strides,
@@ -163,7 +166,8 @@ class Plan:
 
     def _new_result(self) -> Array:
         shape, axes = problem.checked_allocation(self._allocation)
-        return np.empty(shape, self.dtype).transpose(axes)
+        result: Array = np.empty(shape, self.dtype)
+        return result if axes == _AS_THEY_ARE else result.transpose(axes)
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)

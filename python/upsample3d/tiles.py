@@ -197,12 +197,14 @@ def _can_look_up(w: Axis, memory: Memory, realsize: int, pick: bool) -> bool:
         return False
     if pick and memory.itemsize > 4:
         return False
-    first = (w.lo[:, None] * lanes + np.arange(lanes)).ravel()
+    n = len(w.lo) * lanes
+    first = np.full(n + VECTOR, w.lo[-1] * lanes + lanes - 1)  # the last is repeated
+    first[:n] = (w.lo[:, None] * lanes + np.arange(lanes)).ravel()
     for vector in (4, 8, VECTOR):
-        ends = np.pad(first, (0, -len(first) % vector), mode="edge").reshape(-1, vector)
-        last = first[-vector:]
-        if np.ptp(ends, axis=1).max() >= 2 * vector or np.ptp(last) >= 2 * vector:
-            return False
+        vectors = first[: -(-n // vector) * vector].reshape(-1, vector)
+        for some in (vectors, first[max(0, n - vector) : n][None]):
+            if (some.max(axis=1) - some.min(axis=1)).max() >= 2 * vector:
+                return False
     return True
 
 
