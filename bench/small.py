@@ -23,13 +23,14 @@ def main() -> None:
     tiny = Case("trilinear", "backward", "tiny", "float32", "NCDHW", 1)
     source, result = tiny.arrays()
     torch.set_num_threads(1)
+    size = tiny.input_size
     tensor = torch.from_numpy(source)
     op = torch.ops.aten.upsample_trilinear3d_backward
     arguments = (tensor, [2, 2, 2], [1, 1, 1, 1, 1], False, None, None, None)
     works = {
         "torch, op": lambda: op(*arguments),
         "torch, into a result": sides.torchs(tiny, source, result),
-        "trilinear_backward": lambda: up.trilinear_backward(source, tiny.input_size),
+        "trilinear_backward": lambda: up.trilinear_backward(source, size),
         "Plan": sides.ours(tiny, source, result),
     }
     seconds = in_turn(list(works.values()), ROUNDS, 0.01)

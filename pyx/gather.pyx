@@ -9,9 +9,9 @@ from libc.string cimport memcpy
 
 from job cimport (COLUMN_BYTES, FLOAT32, FLOAT64, PICK, SAME, SUM, W_COLUMNS, W_LANES, W_LOOKUP,
                   band_t, job_t, lookup_t, magic_of, magic_quotient, magic_t, strides_t)
-from rows cimport (ahead_t, enter_default_mode, fenv_t, look_up_rows, move_row, padded,
-                   pick_lanes, pick_row, read_ahead, restore_mode, round_columns, round_row, stream_bytes,
-                   stream_end, sum_band, sum_rows, to_columns)
+from rows cimport (ahead_t, clear_rows, enter_default_mode, fenv_t, look_up_rows, move_row, padded,
+                   pick_lanes, pick_row, read_ahead, restore_mode, round_columns, round_row,
+                   stream_bytes, stream_end, sum_band, sum_rows, to_columns, vector_lanes)
 
 ctypedef fused real_t:
     float
@@ -171,11 +171,15 @@ cdef void set_band(band_t *to, band, list arrays) except *:
 
 
 cdef void set_table(lookup_t *to, tuple table, int64_t lanes, list arrays) except *:
-    first, w = table
+    first, w, least, most = table
     to.terms, to.stride, to.step = len(w), len(first), lanes
     to.first = <const int32_t *>address(first)
     to.w = <const float *>address(w)
-    arrays += [first, w]
+    to.least = to.most = NULL
+    if lanes > 1:
+        to.least = <const int32_t *>address(least)
+        to.most = <const int32_t *>address(most)
+    arrays += [first, w, least, most]
 
 
 cdef strides_t strides_of(tuple bytes_) except *:
@@ -209,7 +213,8 @@ cdef class Job:
         job.own_rows, job.ahead = tiles.own_rows, tiles.ahead
         job.w_form, job.group, job.stream = tiles.w_form, tiles.group, tiles.stream
         if job.w_form == W_LOOKUP:
-            set_table(&job.table, bands[2].table(job.lanes), job.lanes, self.arrays)
+            set_table(&job.table, bands[2].table(job.lanes, vector_lanes), job.lanes,
+                      self.arrays)
         job.h_run, job.h_runs = tiles.h_run, tiles.h_runs
         job.w_run, job.w_runs = tiles.w_run, tiles.w_runs
         job.h_piece, job.w_piece = tiles.h_piece, tiles.w_piece

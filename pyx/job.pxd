@@ -29,6 +29,8 @@ cdef extern from "upsample3d/job.h" nogil:
     ctypedef struct lookup_t:
         int64_t terms, stride, step
         const int32_t *first
+        const int32_t *least
+        const int32_t *most
         const float *w
 
     ctypedef struct strides_t:

@@ -18,10 +18,12 @@ cdef extern from "upsample3d/rows.h" nogil:
                         const real *w, int64_t n, bint onto)
     void sum_band[real](char *sums, int64_t dtype, int64_t sums_stride, const real *rows,
                         int64_t stride, const band_t *band, int64_t first, int64_t last, int64_t n)
+    const int64_t vector_lanes
     int64_t padded(int64_t n, int64_t realsize)
     void round_row[real](char *row, int64_t dtype, const real *sum, int64_t n)
     void move_row(char *to, int64_t to_w, int64_t to_lane, const char *source, int64_t from_w,
                   int64_t from_lane, int64_t w, int64_t lanes, int64_t itemsize)
+    void clear_rows(char *row, int64_t stride, int64_t bytes, int64_t count)
     void stream_bytes(char *to, const char *source, int64_t n)
     void stream_end()
     void read_ahead(ahead_t *ahead, int64_t rows)

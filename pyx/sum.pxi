@@ -149,12 +149,13 @@ cdef void sum_tile(const job_t *job, const char *source, char *result, real_t *s
     cdef int64_t target_stride, count, h = h0
     cdef char *target
     cdef const real_t *rows
+    cdef bint no_slabs = job.d.start[d] == job.d.start[d + 1]
     cdef ahead_t ahead = new_slabs(job, source, h0, h1, w0, w1, d)
 
     source += job.d.lo[d] * job.source.d + h_lo * job.source.h + w_lo * job.source.w
     if job.in_place:
         block, stride = <const real_t *>source, job.source.h
-    elif not job.h_piece:
+    elif not (job.h_piece or no_slabs):
         sum_slabs(job, <real_t *>block, source, parts + job.scratch.packed, d,
                   source_end(&job.h, h1) - h_lo, cols)
 
@@ -165,7 +166,9 @@ cdef void sum_tile(const job_t *job, const char *source, char *result, real_t *s
             target, target_stride = lines, (w1 - w0) * job.lanes * job.itemsize
         else:
             target, target_stride = result, job.result.h
-        if job.h_piece:
+        if no_slabs or job.h.start[h] == job.h.start[h + count]:
+            clear_rows(target, target_stride, (w1 - w0) * job.lanes * job.itemsize, count)
+        elif job.h_piece:
             sum_window(job, target, source, scratch, h, w0, w1, d)
         else:
             rows = <const real_t *>(<const char *>block + (job.h.lo[h] - h_lo) * stride)

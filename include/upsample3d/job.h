@@ -35,6 +35,7 @@ typedef struct {
 typedef struct {
     int64_t terms, stride, step;
     const int32_t *first;
+    const int32_t *least, *most; /* of a vector of first sources from x on; NULL without lanes: these ascend */
     const float *w;
 } lookup_t;
 

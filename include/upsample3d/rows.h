@@ -130,7 +130,11 @@ static __attribute__((noinline)) void sum_results(out *sums, int64_t sums_stride
         int64_t terms = start[k + 1] - start[k], end = k + 1;
         while (end < last && start[end + 1] - start[end] == terms) end++;
         if (terms == 0) {
-            for (; k < end; k++, sums = at(sums, sums_stride)) memset(sums, 0, n * sizeof(out));
+            for (; k < end; k++, sums = at(sums, sums_stride)) {
+                int64_t x = 0;
+                for (; x + LANES<real> <= n; x += LANES<real>) store(sums + x, vec<real>{});
+                for (; x < n; x++) sums[x] = out{};
+            }
             continue;
         }
         with_terms(terms, [&](auto count) {
@@ -160,6 +164,7 @@ static inline void sum_band(char *sums, int64_t dtype, int64_t sums_stride, cons
 }
 
 /* How many reals of a row are summed in scratch, where what is beyond its end does not matter: a vector at least. */
+static const int64_t vector_lanes = LANES<float>;
 static inline int64_t padded(int64_t n, int64_t realsize) {
     return n * realsize < VECTOR_BYTES ? VECTOR_BYTES / realsize : n;
 }
@@ -203,6 +208,11 @@ static inline void move_row(char *to, int64_t to_w, int64_t to_lane, const char 
         else
             move_elements<8>(to, to_n, from, from_n, n);
     }
+}
+
+/* `count` rows of zeros. */
+static inline void clear_rows(char *row, int64_t stride, int64_t bytes, int64_t count) {
+    for (; count > 0; count--, row += stride) memset(row, 0, bytes);
 }
 
 /* n bytes from the cache to memory that will not be read soon: whole cache lines go past the cache. */

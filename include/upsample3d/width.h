@@ -89,17 +89,13 @@ static inline void round_columns(char *rows, int64_t dtype, int64_t stride, cons
 
 /* ---- Lanes looked up in registers ---- */
 
-/* The first sources of V results: the smallest, and how far the largest lies above it. Without lanes they ascend. */
+/* The first sources of V results: the smallest, and how far the largest lies above it. */
 struct reach_t {
-    int32_t least, span;
+    int64_t least, span;
 };
-INLINE reach_t reach(const int32_t *first, int64_t lanes) {
-    int32_t least = first[0], most = first[LANES<float> - 1];
-    for (int l = 0; lanes > 1 && l < LANES<float>; l++) {
-        least = first[l] < least ? first[l] : least;
-        most = first[l] > most ? first[l] : most;
-    }
-    return {least, most - least};
+INLINE reach_t reach(const lookup_t *table, int64_t x) {
+    int64_t least = table->least ? table->least[x] : table->first[x];
+    return {least, (table->most ? table->most[x] : table->first[x + LANES<float> - 1]) - least};
 }
 
 /* G * V results of `count` rows: target[r][x] = sum over t < T of w[t][x] * rows[r][first[x] + t * step - origin].
@@ -123,7 +119,7 @@ INLINE void look_up(element *target, int64_t target_stride, const float *rows, i
 #pragma GCC unroll 6
         for (int t = 0; t < T; t++) {
             const int32_t *first = table->first + x + g * V;
-            int64_t begin = reach(first, table->step).least - origin + (narrow ? 0 : t * table->step);
+            int64_t begin = reach(table, x + g * V).least - origin + (narrow ? 0 : t * table->step);
             if (begin > last) begin = last;
             from[g][t] = rows + begin;
             index[g][t] = read<ints>(first) + (int32_t)(t * table->step - origin - begin);
@@ -158,9 +154,7 @@ static __attribute__((noinline)) void look_up_terms(element *target, int64_t tar
     for (int64_t x = 0; x < n;) {
         bool two = T <= 2 && x + 2 * V <= n;
         if (x > n - V && n >= V) x = n - V; /* the last ones overlap */
-        const int32_t *first = table->first + begin + x;
-        bool narrow =
-            reach(first, table->step).span + more < V && (!two || reach(first + V, table->step).span + more < V);
+        bool narrow = reach(table, begin + x).span + more < V && (!two || reach(table, begin + x + V).span + more < V);
         if (narrow && two)
             look_up<T, T <= 2 ? 2 : 1, true>(target + x, target_stride, rows, stride, count, width, table, begin + x,
                                              origin, n);
@@ -217,11 +211,11 @@ static inline void pick_row(char *to, const char *row, int64_t row_w, int64_t ro
 
 template <bool narrow, class bits>
 INLINE void look_up_bits(bits *to, int64_t to_stride, const bits *rows, int64_t stride, const int64_t *row,
-                         int64_t count, int64_t width, const int32_t *first, int64_t lanes, int64_t n) {
+                         int64_t count, int64_t width, const lookup_t *table, int64_t x, int64_t n) {
     constexpr int V = LANES<float>;
-    int64_t begin = reach(first, lanes).least, last = width - (narrow ? V : 2 * V);
+    int64_t begin = reach(table, x).least, last = width - (narrow ? V : 2 * V);
     if (begin > last) begin = last > 0 ? last : 0;
-    ints index = read<ints>(first) - (int32_t)begin;
+    ints index = read<ints>(table->first + x) - (int32_t)begin;
     for (int64_t r = 0; r < count; r++, to = at(to, to_stride)) {
         const bits *from = at(rows, row[r] * stride) + begin;
         floats low = same_bits<floats>(load_bits(from));
@@ -239,15 +233,15 @@ INLINE void look_up_bits(bits *to, int64_t to_stride, const bits *rows, int64_t 
 
 template <class bits>
 static __attribute__((noinline)) void pick_bits(bits *to, int64_t to_stride, const bits *rows, int64_t stride,
-                                                const int64_t *row, int64_t count, int64_t width, const int32_t *first,
-                                                int64_t lanes, int64_t n) {
+                                                const int64_t *row, int64_t count, int64_t width, const lookup_t *table,
+                                                int64_t begin, int64_t n) {
     constexpr int V = LANES<float>;
     for (int64_t x = 0; x < n; x += V) {
         if (x > n - V && n >= V) x = n - V; /* the last ones overlap */
-        if (reach(first + x, lanes).span < V)
-            look_up_bits<true>(to + x, to_stride, rows, stride, row, count, width, first + x, lanes, n);
+        if (reach(table, begin + x).span < V)
+            look_up_bits<true>(to + x, to_stride, rows, stride, row, count, width, table, begin + x, n);
         else
-            look_up_bits<false>(to + x, to_stride, rows, stride, row, count, width, first + x, lanes, n);
+            look_up_bits<false>(to + x, to_stride, rows, stride, row, count, width, table, begin + x, n);
     }
 }
 
@@ -257,11 +251,9 @@ static inline void pick_lanes(char *to, int64_t to_stride, const char *rows, int
                               int64_t count, int64_t itemsize, int64_t width, const lookup_t *table, int64_t begin,
                               int64_t n) {
     if (itemsize == 2)
-        pick_bits((uint16_t *)to, to_stride, (const uint16_t *)rows, stride, row, count, width, table->first + begin,
-                  table->step, n);
+        pick_bits((uint16_t *)to, to_stride, (const uint16_t *)rows, stride, row, count, width, table, begin, n);
     else
-        pick_bits((uint32_t *)to, to_stride, (const uint32_t *)rows, stride, row, count, width, table->first + begin,
-                  table->step, n);
+        pick_bits((uint32_t *)to, to_stride, (const uint32_t *)rows, stride, row, count, width, table, begin, n);
 }
 
 #endif

@@ -55,11 +55,12 @@ class Band:
             return SUM
         return SAME if np.array_equal(self.lo, np.arange(self.sources)) else PICK
 
-    def table(self, lanes: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """The band of a row of `lanes` elements per index as a rectangle: first sources, weights.
+    def table(self, lanes: int, vector: int) -> tuple[NDArray[Any], ...]:
+        """The band of a row of `lanes` elements per index as a rectangle: first, w, least, most.
 
-        first: [results * lanes]. w: [terms, results * lanes], 0 where a result has fewer terms.
-        Both are longer by a vector's length, which repeats the last source with weight 0.
+        first: int32, [results * lanes], first sources. w: float32, [terms, results * lanes], 0
+        where a result has fewer terms. Both are longer by a vector, which repeats the last source
+        with weight 0. least, most: of `vector` first sources each, from every result on.
         """
         results, terms = len(self.lo), self.hi - self.lo
         w = np.full(
@@ -74,7 +75,10 @@ class Band:
         first = np.empty(results * lanes + _LONGEST, np.int32)
         first[:-_LONGEST] = (self.lo[:, None] * lanes + np.arange(lanes)).ravel()
         first[-_LONGEST:] = first[-_LONGEST - 1]
-        return first, w
+        if lanes == 1:  # first sources ascend
+            return first, w, first, first
+        windows = np.lib.stride_tricks.sliding_window_view(first, vector)
+        return first, w, windows.min(axis=1), windows.max(axis=1)
 
     def transposed(self) -> Band:
         """The band of the other direction: result k sums what source k went to, weights and all."""

@@ -16,7 +16,6 @@ from .layout import Five, Layout
 from .problem import Allocation, Problem
 from .schedule import Schedule
 
-
 _AS_THEY_ARE = (0, 1, 2, 3, 4)
 
 
@@ -30,7 +29,8 @@ class Plan:
     contiguous for the source and, for the result, as the functions return it. The rest as in the
     functions. Raises ParameterError (a ValueError) or ParameterTypeError (a TypeError).
 
-    shape, strides, out_shape and out_strides of the plan are in `data_format`.
+    shape, strides, out_shape and out_strides of the plan are in `data_format`. workspace_size:
+    bytes, for each thread at most max(1 MiB, longest window along H + 2 rows of sums), and 64.
     """
 
     __slots__ = (
