@@ -53,14 +53,14 @@ def test_strides_order():
 
 def test_scratch_order():
     assert STRUCTS["scratch_t"] == ["block", "rows", "columns", "sums", "packed", "lines", "size"]
-    source = np.ones((1, 1, 4, 6, 8), np.float16)[..., ::-1]
-    plan = up.Plan("trilinear_backward", source.shape, source.dtype, input_size=(1, 1, 2, 3, 1),
-                   strides=source.strides, out_strides=(96, 96, 48, 16, 4))  # fmt: skip
+    source = np.ones((1, 1, 4, 6, 8))[..., ::-1]
+    plan = up.Plan("trilinear_backward", source.shape, source.dtype, input_size=(1, 1, 2, 3, 4),
+                   strides=source.strides, out_strides=(384, 384, 192, 64, 16))  # fmt: skip
     offsets = plan.schedule.tiles.scratch
-    # Reals of 4 bytes: a block of 6 x 8 and a vector, 3 rows and 32 elements, as rows of 8 are
-    # padded to 16 and read beyond, 16 columns, a sum and a vector, a packed row of 8 halves,
-    # 3 lines of a half; each a multiple of 64.
-    sizes = [6 * 8 * 4 + 64, (3 * 16 + 32) * 4, 16 * 64, (1 + 16) * 64, 64, 64]
+    # Reals of 8 bytes: a block of 6 x 8 and a vector, 3 rows and 32 elements, as rows of 8 are
+    # padded to 16 and read beyond, 16 columns, 4 sums and a vector, a packed row of 8 elements,
+    # 3 lines of 4; each a multiple of 64.
+    sizes = [(6 * 8 + 16) * 8, (3 * 16 + 32) * 8, 16 * 64, (4 + 16) * 64, 64, 128]
     assert list(offsets) == [sum(sizes[:k]) for k in range(7)]
 
 
