@@ -39,9 +39,9 @@ GROUP_BYTES = 131_072
 """Reals of the rows that are finished together, so that they, their columns and the sums of those
 fit an L2 beside the block."""
 
-STREAM_BYTES = 12_000_000
-"""Results from this size on go past the cache: up to 1.9 times as fast for 30 MB of float32. Those
-of 8 MB are found in an L3 of 32 MB, where writing is up to twice as fast."""
+STREAM_BYTES = 17_000_000
+"""Results from this size on go past the cache: up to 1.9 times as fast for 30 MB of float32. Smaller
+ones stay in an L3 of 32 MB, where writing is up to twice as fast, most of all with two threads."""
 
 LINE_BYTES = 256
 """The shortest row that does: its first and last lines are written the plain way. Not measured."""
