@@ -115,9 +115,10 @@ def draw(rows: Sequence[dict[str, object]], path: Path) -> None:
     axes.axvline(1, color="black")
     axes.set(xlabel="share of the floor: time to read the source and write the result once / ours")
     axes.tick_params(axis="y", labelsize=6)
+    axes.set_xlim(0, 1.25)  # a pick that leaves sources out needs less than the floor's reading
     axes.invert_yaxis()
     axes.margins(y=0.005)
-    figure.savefig(path, dpi=120)
+    figure.savefig(path, dpi=90)
     plt.close(figure)
 
 

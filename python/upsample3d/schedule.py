@@ -16,8 +16,8 @@ from . import cpu
 from .tiles import SAME, Axis, Memory, Tiles, tile
 
 THREAD_BYTES = 131_072
-"""Source and result bytes that pay for one more thread: of 370 KB, 320 planes of 4 -> 8, two threads
-take 0.55 times as long, of 7 -> 64, 0.5 MB but 14 us, as long as one."""
+"""Source and result bytes that pay for one more thread. Of 0.4 MB, 320 planes of 4 -> 8, two take
+0.55 times as long as one; of 7 -> 64, 0.5 MB but 14 us, as long."""
 
 UNITS_PER_THREAD = 4
 """Units that a thread has at least, where they can be had, so that shares come out even."""

@@ -40,8 +40,8 @@ GROUP_BYTES = 131_072
 fit an L2 beside the block."""
 
 STREAM_BYTES = 17_000_000
-"""Results from this size on go past the cache: up to 1.9 times as fast for 30 MB of float32. Smaller
-ones stay in an L3 of 32 MB, where writing is up to twice as fast, most of all with two threads."""
+"""Results from this size on go past the cache: up to 1.9 times as fast for 30 MB of float32. Less
+stays in an L3 of 32 MB, where writing is up to twice as fast, most of all with two threads."""
 
 LINE_BYTES = 256
 """The shortest row that does: its first and last lines are written the plain way. Not measured."""
