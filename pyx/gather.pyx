@@ -7,7 +7,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uintptr_t
 from libc.string cimport memcpy
 
-from job cimport (COLUMN_BYTES, FLOAT32, FLOAT64, PICK, SAME, SUM, W_COLUMNS, W_LANES, W_LOOKUP,
+from job cimport (COLUMN_BYTES, FLOAT32, FLOAT64, SAME, SUM, W_COLUMNS, W_LANES, W_LOOKUP,
                   band_t, job_t, lookup_t, magic_of, magic_quotient, magic_t, strides_t)
 from rows cimport (ahead_t, clear_rows, enter_default_mode, fenv_t, look_up_rows, move_row, padded,
                    pick_lanes, pick_row, read_ahead, restore_mode, round_columns, round_row,
@@ -16,6 +16,11 @@ from rows cimport (ahead_t, clear_rows, enter_default_mode, fenv_t, look_up_rows
 ctypedef fused real_t:
     float
     double
+
+
+# Results h0..h1 x w0..w1 at one d of one plane.
+cdef struct tile_t:
+    int64_t plane, h0, h1, w0, w1, d
 
 
 cdef inline int64_t source_end(const band_t *band, int64_t last) noexcept nogil:
@@ -58,30 +63,64 @@ cdef int64_t divide(int64_t *number, magic_t by, int64_t divisor) noexcept nogil
     return remainder
 
 
-cdef void do_unit(const job_t *job, const char *source, char *result, char *scratch,
-                  int64_t unit) noexcept nogil:
-    """Unit ((group, h run), w run), d: the same tile of the planes group, group + groups, ..."""
-    cdef int64_t d = divide(&unit, job.by_d, job.d.results)
-    cdef int64_t w0 = divide(&unit, job.by_w_runs, job.w_runs) * job.w_run
-    cdef int64_t h0 = divide(&unit, job.by_h_runs, job.h_runs) * job.h_run
-    cdef int64_t h1 = min(h0 + job.h_run, job.h.results), w1 = min(w0 + job.w_run, job.w.results)
-    cdef int64_t plane = unit, n, c, _walked
+cdef tile_t tile_of(const job_t *job, int64_t unit) noexcept nogil:
+    """Unit ((group, h run), w run), d: a tile of plane `group`, which stands for all of them."""
+    cdef tile_t tile
+    tile.d = divide(&unit, job.by_d, job.d.results)
+    tile.w0 = divide(&unit, job.by_w_runs, job.w_runs) * job.w_run
+    tile.h0 = divide(&unit, job.by_h_runs, job.h_runs) * job.h_run
+    tile.w1 = min(tile.w0 + job.w_run, job.w.results)
+    tile.h1 = min(tile.h0 + job.h_run, job.h.results)
+    tile.plane = unit
+    return tile
+
+
+cdef int64_t place(const job_t *job, const strides_t *strides, int64_t plane) noexcept nogil:
+    """Bytes from an array's beginning to a plane's."""
+    cdef int64_t n = plane, c = divide(&n, job.by_channels, job.channels)
+    return n * strides.n + c * strides.c
+
+
+cdef ahead_t slabs_ahead(const job_t *job, const char *source, int64_t unit,
+                         int64_t rows) noexcept nogil:
+    """What the unit's tile reads and the tile before it does not, to be asked for over `rows` rows.
+
+    The tile before it is the same one at d - 1, unless d is 0.
+    """
+    cdef tile_t tile = tile_of(job, unit)
+    cdef int64_t h_lo = job.h.lo[tile.h0], rows_read = source_end(&job.h, tile.h1) - h_lo
+    cdef int64_t cols = source_end(&job.w, tile.w1) - job.w.lo[tile.w0]
+    cdef int64_t size = rows_read * job.source.h
+    cdef int64_t first = source_end(&job.d, tile.d) if tile.d > 0 else job.d.lo[0]
+    cdef int64_t slabs = source_end(&job.d, tile.d + 1) - first
+    if slabs * size > job.ahead or not in_one_run(job, cols):
+        slabs = 0
+    source += place(job, &job.source, tile.plane) + first * job.source.d + h_lo * job.source.h
+    return ahead_t(source, 0, size, slabs, job.source.d, slabs * size // rows + 1)
+
+
+cdef void do_unit(const job_t *job, const char *source, char *result, char *scratch, int64_t unit,
+                  int64_t end) noexcept nogil:
+    """The unit's tile in each of its planes, group, group + groups, ...; end: the last unit's + 1."""
+    cdef tile_t tile = tile_of(job, unit)
+    cdef ahead_t ahead = ahead_t(NULL, 0, 0, 0, 0, 0)
+    cdef int64_t _walked
     cdef const char *plane_source
     cdef char *plane_result
+    if job.d.kind == SUM and job.inner == 1 and unit + 1 < end:
+        ahead = slabs_ahead(job, source, unit + 1, tile.h1 - tile.h0)
     for _walked in range(job.inner):
-        n = plane
-        c = divide(&n, job.by_channels, job.channels)
-        plane_source = source + n * job.source.n + c * job.source.c
-        plane_result = result + n * job.result.n + c * job.result.c + d * job.result.d
+        plane_source = source + place(job, &job.source, tile.plane)
+        plane_result = result + place(job, &job.result, tile.plane)
         if job.pick and job.w.kind == SAME:
-            copy_tile(job, plane_source, plane_result, h0, h1, w0, w1, d)
+            copy_tile(job, plane_source, plane_result, tile)
         elif job.pick:
-            pick_tile(job, plane_source, plane_result, scratch, h0, h1, w0, w1, d)
+            pick_tile(job, plane_source, plane_result, scratch, tile)
         elif job.dtype == FLOAT64:
-            sum_tile(job, plane_source, plane_result, <double *>scratch, h0, h1, w0, w1, d)
+            sum_tile(job, plane_source, plane_result, <double *>scratch, tile, &ahead)
         else:
-            sum_tile(job, plane_source, plane_result, <float *>scratch, h0, h1, w0, w1, d)
-        plane += job.groups
+            sum_tile(job, plane_source, plane_result, <float *>scratch, tile, &ahead)
+        tile.plane += job.groups
 
 
 # ---- Threads ----
@@ -98,7 +137,7 @@ cdef void share(const job_t *job, const char *source, char *result, char *worksp
         return
     found = enter_default_mode()
     for unit in range(begin, end):
-        do_unit(job, source, result, workspace + thread * job.scratch.size, unit)
+        do_unit(job, source, result, workspace + thread * job.scratch.size, unit, end)
     restore_mode(found)
     if job.stream:
         stream_end()

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tile of picked sources: results h0..h1 x w0..w1 at one d of one plane, moved as bytes."""
+"""A tile of picked sources, moved as bytes."""
 
-cdef void copy_tile(const job_t *job, const char *source, char *result, int64_t h0, int64_t h1,
-                    int64_t w0, int64_t w1, int64_t d) noexcept nogil:
+cdef void copy_tile(const job_t *job, const char *source, char *result,
+                    tile_t tile) noexcept nogil:
     """result[h, w] = source[d, h, w], d and h picked by their bands, byte for byte."""
-    cdef int64_t h, n = w1 - w0
+    cdef int64_t h, n = tile.w1 - tile.w0
     cdef const char *row
-    source += job.d.lo[d] * job.source.d + w0 * job.source.w
-    result += h0 * job.result.h + w0 * job.result.w
-    for h in range(h0, h1):
+    source += job.d.lo[tile.d] * job.source.d + tile.w0 * job.source.w
+    result += tile.d * job.result.d + tile.h0 * job.result.h + tile.w0 * job.result.w
+    for h in range(tile.h0, tile.h1):
         row = source + job.h.lo[h] * job.source.h
         if job.stream and job.source_row:
             stream_bytes(result, row, n * job.lanes * job.itemsize)
@@ -44,20 +44,21 @@ cdef void pick_rows(const job_t *job, char *target, int64_t target_stride, const
                        &job.table, begin, n * job.lanes)
 
 
-cdef void pick_tile(const job_t *job, const char *source, char *result, char *scratch, int64_t h0,
-                    int64_t h1, int64_t w0, int64_t w1, int64_t d) noexcept nogil:
+cdef void pick_tile(const job_t *job, const char *source, char *result, char *scratch,
+                    tile_t tile) noexcept nogil:
     """result[h, w] = source[d, h, w], all picked by their bands, byte for byte."""
-    cdef int64_t count, h = h0, line_bytes = (w1 - w0) * job.lanes * job.itemsize
+    cdef int64_t count, h = tile.h0, n = tile.w1 - tile.w0
+    cdef int64_t line_bytes = n * job.lanes * job.itemsize
     cdef char *lines = scratch + job.scratch.lines
     cdef char *packed = scratch + job.scratch.packed
-    source += job.d.lo[d] * job.source.d
-    result += h0 * job.result.h + w0 * job.result.w
-    while h < h1:
-        count = min(job.group, h1 - h)
+    source += job.d.lo[tile.d] * job.source.d
+    result += tile.d * job.result.d + tile.h0 * job.result.h + tile.w0 * job.result.w
+    while h < tile.h1:
+        count = min(job.group, tile.h1 - h)
         if job.stream or not job.result_row:
-            pick_rows(job, lines, line_bytes, source, packed, h, count, w0, w1 - w0)
-            deliver_rows(job, result, lines, line_bytes, count, w1 - w0)
+            pick_rows(job, lines, line_bytes, source, packed, h, count, tile.w0, n)
+            deliver_rows(job, result, lines, line_bytes, count, n)
         else:
-            pick_rows(job, result, job.result.h, source, packed, h, count, w0, w1 - w0)
+            pick_rows(job, result, job.result.h, source, packed, h, count, tile.w0, n)
         result += count * job.result.h
         h += count

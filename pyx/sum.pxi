@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tile of weighted sums: results h0..h1 x w0..w1 at one d of one plane, along D, then H, then W."""
+"""A tile of weighted sums, along D, then H, then W."""
 
 cdef void sum_slabs(const job_t *job, real_t *block, const char *source, char *packed, int64_t d,
                     int64_t rows, int64_t cols) noexcept nogil:
@@ -118,22 +118,8 @@ cdef void sum_window(const job_t *job, char *target, const char *source, real_t 
     round_row(target, job.dtype, sums, job.lanes)
 
 
-cdef ahead_t new_slabs(const job_t *job, const char *source, int64_t h0, int64_t h1, int64_t w0,
-                       int64_t w1, int64_t d) noexcept nogil:
-    """What the tile reads for d + 1 and not for d: asked for while d's block is summed along H, W."""
-    cdef int64_t h_lo = job.h.lo[h0], w_lo = job.w.lo[w0]
-    cdef int64_t rows = source_end(&job.h, h1) - h_lo, cols = source_end(&job.w, w1) - w_lo
-    cdef int64_t slabs = 0, first = source_end(&job.d, d + 1), size = rows * job.source.h
-    if d + 1 < job.d.results and job.d.kind == SUM and in_one_run(job, cols):
-        slabs = source_end(&job.d, d + 2) - first
-    if slabs * size > job.ahead:
-        slabs = 0
-    return ahead_t(source + first * job.source.d + h_lo * job.source.h, 0, size, slabs,
-                   job.source.d, slabs * size // (h1 - h0) + 1)
-
-
-cdef void sum_tile(const job_t *job, const char *source, char *result, real_t *scratch,
-                   int64_t h0, int64_t h1, int64_t w0, int64_t w1, int64_t d) noexcept nogil:
+cdef void sum_tile(const job_t *job, const char *source, char *result, real_t *scratch, tile_t tile,
+                   ahead_t *ahead) noexcept nogil:
     """result[h, w] = sum_w w_w (sum_h w_h (sum_d w_d source[d, h, w])): along D, then H, then W.
 
     In English: the slabs of the band of d are summed into a block of rows, rows of the block into
@@ -143,37 +129,38 @@ cdef void sum_tile(const job_t *job, const char *source, char *result, real_t *s
     cdef char *parts = <char *>scratch
     cdef char *lines = parts + job.scratch.lines
     cdef const real_t *block = <real_t *>(parts + job.scratch.block)
-    cdef int64_t h_lo = job.h.lo[h0], w_lo = job.w.lo[w0]
-    cdef int64_t cols = source_end(&job.w, w1) - w_lo
+    cdef int64_t h_lo = job.h.lo[tile.h0], w_lo = job.w.lo[tile.w0]
+    cdef int64_t cols = source_end(&job.w, tile.w1) - w_lo
     cdef int64_t stride = cols * job.lanes * <int64_t>sizeof(real_t)
-    cdef int64_t target_stride, count, h = h0
+    cdef int64_t line_bytes = (tile.w1 - tile.w0) * job.lanes * job.itemsize
+    cdef int64_t target_stride, count, h = tile.h0
     cdef char *target
     cdef const real_t *rows
-    cdef bint no_slabs = job.d.start[d] == job.d.start[d + 1]
-    cdef ahead_t ahead = new_slabs(job, source, h0, h1, w0, w1, d)
+    cdef bint no_slabs = job.d.start[tile.d] == job.d.start[tile.d + 1]
 
-    source += job.d.lo[d] * job.source.d + h_lo * job.source.h + w_lo * job.source.w
+    source += job.d.lo[tile.d] * job.source.d + h_lo * job.source.h + w_lo * job.source.w
     if job.in_place:
         block, stride = <const real_t *>source, job.source.h
     elif not (job.h_piece or no_slabs):
-        sum_slabs(job, <real_t *>block, source, parts + job.scratch.packed, d,
-                  source_end(&job.h, h1) - h_lo, cols)
+        sum_slabs(job, <real_t *>block, source, parts + job.scratch.packed, tile.d,
+                  source_end(&job.h, tile.h1) - h_lo, cols)
 
-    result += h0 * job.result.h + w0 * job.result.w
-    while h < h1:
-        count = min(job.group, h1 - h)
+    result += tile.d * job.result.d + tile.h0 * job.result.h + tile.w0 * job.result.w
+    while h < tile.h1:
+        count = min(job.group, tile.h1 - h)
         if job.stream or not job.result_row:
-            target, target_stride = lines, (w1 - w0) * job.lanes * job.itemsize
+            target, target_stride = lines, line_bytes
         else:
             target, target_stride = result, job.result.h
         if no_slabs or job.h.start[h] == job.h.start[h + count]:
-            clear_rows(target, target_stride, (w1 - w0) * job.lanes * job.itemsize, count)
+            clear_rows(target, target_stride, line_bytes, count)
         elif job.h_piece:
-            sum_window(job, target, source, scratch, h, w0, w1, d)
+            sum_window(job, target, source, scratch, h, tile.w0, tile.w1, tile.d)
         else:
             rows = <const real_t *>(<const char *>block + (job.h.lo[h] - h_lo) * stride)
-            along_h(job, target, target_stride, rows, stride, parts, h, count, w0, w1, &ahead)
+            along_h(job, target, target_stride, rows, stride, parts, h, count, tile.w0, tile.w1,
+                    ahead)
         if target == lines:
-            deliver_rows(job, result, lines, target_stride, count, w1 - w0)
+            deliver_rows(job, result, lines, line_bytes, count, tile.w1 - tile.w0)
         result += count * job.result.h
         h += count
