@@ -101,7 +101,7 @@ cdef ahead_t slabs_ahead(const job_t *job, const char *source, int64_t unit,
 
 cdef void do_unit(const job_t *job, const char *source, char *result, char *scratch, int64_t unit,
                   int64_t end) noexcept nogil:
-    """The unit's tile in each of its planes, group, group + groups, ...; end: the last unit's + 1."""
+    """The unit's tile in all of its planes, group, group + groups, ...; units end before `end`."""
     cdef tile_t tile = tile_of(job, unit)
     cdef ahead_t ahead = ahead_t(NULL, 0, 0, 0, 0, 0)
     cdef int64_t _walked
