@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors in, tensors out: a Plan with rule="torch", run on memory that PyTorch owns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import torch
+
+from . import schedule
+from .buffers import Array
+from .plan import Plan
+from .status import ParameterError, ParameterTypeError
+
+Tensor = torch.Tensor
+Key = tuple[Any, ...]
+
+DTYPES = {
+    torch.float32: np.dtype(np.float32),
+    torch.float16: np.dtype(np.float16),
+    torch.bfloat16: np.dtype(ml_dtypes.bfloat16),
+    torch.float64: np.dtype(np.float64),
+}
+"""The element types that run here."""
+
+_NO_WORKSPACE = np.empty(64, np.uint8)  # a plan that needs none still looks at one
+
+# Unbound, because a subclass may have its own.
+_detach, _numpy, _view = Tensor.detach, Tensor.numpy, Tensor.view
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A Plan, and the size and stride (in elements) of a new result."""
+
+    plan: Plan
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    workspace_size: int
+
+
+def run(
+    op: str,
+    source: Tensor,
+    output_size: Sequence[int],
+    input_size: Sequence[int] | None,
+    rest: Key,
+    strict: bool = False,
+    out: Tensor | None = None,
+) -> Tensor | None:
+    """The result of `op` on a CPU tensor, or None where the answer is PyTorch's: nothing is written.
+
+    op: a function's name. source: input, or grad_output, any strides. rest: align_corners for the
+    trilinear ops, then up to three scales. strict: the nearest gradients are NCDHW in memory
+    whatever the source, as PyTorch's are; else results keep the source's memory format. out: the
+    tensor to fill. Runs with at most torch.get_num_threads() threads.
+    """
+    if out is not None and out.dtype is not source.dtype:
+        return None
+    ready = _prepare(
+        op, source.dtype, source.shape, source.stride(), tuple(output_size),
+        None if input_size is None else tuple(input_size), rest, strict,
+        None if out is None else (out.shape, out.stride()),
+        torch.get_num_threads(), schedule.allowed_threads(),
+    )  # fmt: skip
+    if ready is None:
+        return None
+    if out is None:
+        result = torch.empty_strided(ready.size, ready.stride, dtype=source.dtype, device="cpu")
+    else:
+        result = out
+    size = ready.workspace_size
+    workspace = np.empty(size, np.uint8) if size else _NO_WORKSPACE
+    try:
+        ready.plan(_array(source), _array(result), workspace)
+    except (ParameterError, ParameterTypeError):  # memory that overlaps, for example
+        return None
+    return result
+
+
+def channels_last(shape: Sequence[int], stride: Sequence[int]) -> bool:
+    """Whether PyTorch calls 5-D strides channels_last_3d: c10::is_channels_last_strides_3d."""
+    if len(shape) != 5 or stride[1] == 0:
+        return False
+    least = 0
+    for axis in (1, 4, 3, 2, 0):
+        if shape[axis] == 0 or stride[axis] < least or (axis == 0 and least == stride[1]):
+            return False
+        least = stride[axis] * max(shape[axis], 1)
+    return True
+
+
+def memory_format(source: Tensor) -> torch.memory_format:
+    """The memory format of a result for `source`, of any size: Tensor::suggest_memory_format."""
+    last = channels_last(source.shape, source.stride())
+    return torch.channels_last_3d if last else torch.contiguous_format
+
+
+def _array(tensor: Tensor) -> Array:
+    """The tensor's memory as an array, whether or not it requires a gradient."""
+    if tensor.requires_grad:
+        tensor = _detach(tensor)
+    if tensor.dtype is torch.bfloat16:
+        array: Array = _numpy(_view(tensor, torch.int16)).view(ml_dtypes.bfloat16)
+        return array
+    array = _numpy(tensor)
+    return array
+
+
+# A Plan cannot be kept in plan.py's cache alone: asking it takes as long as a small call's kernel.
+@lru_cache(maxsize=256)
+def _prepare(
+    op: str,
+    dtype: torch.dtype,
+    shape: tuple[int, ...],
+    stride: tuple[int, ...],
+    output_size: tuple[int, ...],
+    input_size: tuple[int, ...] | None,
+    rest: Key,
+    strict: bool,
+    out: tuple[tuple[int, ...], tuple[int, ...]] | None,
+    threads: int,
+    allowed: int,
+) -> _Ready | None:
+    """What `run` needs for such arguments, kept; None for what a Plan refuses, and for no elements.
+
+    allowed: what else limits the threads, to tell plans apart.
+    """
+    size = tuple(shape[:2]) + output_size if input_size is None else input_size
+    if dtype not in DTYPES or len(shape) != 5 or len(size) != 5 or 0 in (*shape, *size):
+        return None
+    align_corners, scales = (rest[0], rest[1:]) if op.startswith("trilinear") else (False, rest)
+    last = channels_last(shape, stride) and not (strict and op.startswith("nearest"))
+    n, c, d, h, w = size
+    made = (c * d * h * w, 1, c * h * w, c * w, c) if last else (c * d * h * w, d * h * w, h * w, w, 1)
+    if out is not None:
+        if tuple(out[0]) != size:
+            return None
+        made = out[1]
+    item = DTYPES[dtype].itemsize
+    try:
+        plan = Plan(
+            op, shape, DTYPES[dtype], input_size=input_size, output_size=output_size,
+            scales=(*scales, None, None, None)[:3], align_corners=align_corners, rule="torch",
+            strides=[step * item for step in stride],
+            out_strides=[step * item for step in made], num_threads=threads,
+        )  # fmt: skip
+    except (ParameterError, ParameterTypeError):
+        return None
+    return _Ready(plan, size, made, plan.workspace_size)
