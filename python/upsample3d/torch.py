@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from . import torch_kernels
+from .torch_kernels import memory_format, run
 from .torch_ops import ATEN, interpolate
 
 __all__ = ["disable", "enable", "enabled", "interpolate"]
@@ -157,16 +157,15 @@ def _stock(name: str, key: str) -> Kernel:
 
 def _forward(op: str, stock: Kernel) -> Kernel:
     """The override of a forward op, default or .out overload."""
-    run = torch_kernels.run
 
     def kernel(
-        keyset: Any, input: torch.Tensor, output_size: Any, *rest: Any, **out: torch.Tensor
+        keyset: Any, source: torch.Tensor, output_size: Any, *rest: Any, **into: torch.Tensor
     ) -> torch.Tensor:
-        result = None
+        result: torch.Tensor | None = None
         if _holders:
-            result = run(op, input, output_size, None, rest, False, out.get("out"))
+            result = run(op, source, output_size, None, rest, False, **into)
         if result is None:
-            result = stock(keyset, input, output_size, *rest, **out)
+            result = stock(keyset, source, output_size, *rest, **into)
         return result
 
     return kernel
@@ -174,24 +173,22 @@ def _forward(op: str, stock: Kernel) -> Kernel:
 
 def _backward(op: str, stock: Kernel) -> Kernel:
     """The override of a gradient, default or .grad_input overload."""
-    run = torch_kernels.run
 
     def kernel(
-        keyset: Any,
-        grad_output: torch.Tensor,
-        output_size: Any,
-        input_size: Any,
-        *rest: Any,
-        **out: torch.Tensor,
-    ) -> torch.Tensor:
-        result, keep = None, _keep and bool(_holders)
+        keyset: Any, source: torch.Tensor, output_size: Any, input_size: Any, *rest: Any,
+        grad_input: torch.Tensor | None = None,
+    ) -> torch.Tensor:  # fmt: skip
+        result: torch.Tensor | None = None
         if _holders:
-            into = out.get("grad_input")
-            result = run(op, grad_output, output_size, input_size, rest, not keep, into)
-        if result is None:
-            result = stock(keyset, grad_output, output_size, input_size, *rest, **out)
-            if keep and not out:  # as the Meta kernel says
-                result = result.contiguous(memory_format=torch_kernels.memory_format(grad_output))
+            result = run(op, source, output_size, input_size, rest, not _keep, grad_input)
+        if result is not None:
+            return result
+        if grad_input is not None:
+            result = stock(keyset, source, output_size, input_size, *rest, grad_input=grad_input)
+            return result
+        result = stock(keyset, source, output_size, input_size, *rest)
+        if _holders and _keep:  # as the Meta kernel says
+            result = result.contiguous(memory_format=memory_format(source))
         return result
 
     return kernel
@@ -203,8 +200,7 @@ def _meta(stock: Kernel) -> Kernel:
     def kernel(keyset: Any, grad_output: torch.Tensor, *arguments: Any) -> torch.Tensor:
         result = stock(keyset, grad_output, *arguments)
         if _keep and _holders:
-            format_ = torch_kernels.memory_format(grad_output)
-            result = torch.empty_like(result, memory_format=format_)
+            result = torch.empty_like(result, memory_format=memory_format(grad_output))
         return result
 
     return kernel

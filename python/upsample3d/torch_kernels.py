@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -17,7 +16,6 @@ from .buffers import Array
 from .plan import Plan
 from .status import ParameterError, ParameterTypeError
 
-Tensor = torch.Tensor
 Key = tuple[Any, ...]
 
 DTYPES = {
@@ -28,31 +26,28 @@ DTYPES = {
 }
 """The element types that run here."""
 
+_BFLOAT16, _INT16 = torch.bfloat16, torch.int16
 _NO_WORKSPACE = np.empty(64, np.uint8)  # a plan that needs none still looks at one
 
 # Unbound, because a subclass may have its own.
-_detach, _numpy, _view = Tensor.detach, Tensor.numpy, Tensor.view
+_detach, _numpy, _view = torch.Tensor.detach, torch.Tensor.numpy, torch.Tensor.view
+_threads = torch.get_num_threads
+_new = torch.Tensor.new_empty_strided
 
 
-@dataclass(frozen=True, slots=True)
-class _Ready:
-    """A Plan, and the size and stride (in elements) of a new result."""
-
-    plan: Plan
-    size: tuple[int, ...]
-    stride: tuple[int, ...]
-    workspace_size: int
+Ready = tuple[Plan, tuple[int, ...], tuple[int, ...], int]
+"""A Plan, the size and stride (in elements) of a new result, and the workspace's size."""
 
 
 def run(
     op: str,
-    source: Tensor,
+    source: torch.Tensor,
     output_size: Sequence[int],
     input_size: Sequence[int] | None,
     rest: Key,
     strict: bool = False,
-    out: Tensor | None = None,
-) -> Tensor | None:
+    out: torch.Tensor | None = None,
+) -> torch.Tensor | None:
     """The result of `op` on a CPU tensor, or None where the answer is PyTorch's: nothing is written.
 
     op: a function's name. source: input, or grad_output, any strides. rest: align_corners for the
@@ -66,21 +61,21 @@ def run(
         op, source.dtype, source.shape, source.stride(), tuple(output_size),
         None if input_size is None else tuple(input_size), rest, strict,
         None if out is None else (out.shape, out.stride()),
-        torch.get_num_threads(), schedule.allowed_threads(),
+        _threads(), schedule.allowed_threads(),
     )  # fmt: skip
     if ready is None:
         return None
+    plan, size, stride, workspace_size = ready
+    workspace = np.empty(workspace_size, np.uint8) if workspace_size else _NO_WORKSPACE
     if out is None:
-        result = torch.empty_strided(ready.size, ready.stride, dtype=source.dtype, device="cpu")
-    else:
-        result = out
-    size = ready.workspace_size
-    workspace = np.empty(size, np.uint8) if size else _NO_WORKSPACE
+        out = _new(source, size, stride)
+        plan.fill(_array(source), _array(out), workspace)
+        return out
     try:
-        ready.plan(_array(source), _array(result), workspace)
+        plan(_array(source), _array(out), workspace)
     except (ParameterError, ParameterTypeError):  # memory that overlaps, for example
         return None
-    return result
+    return out
 
 
 def channels_last(shape: Sequence[int], stride: Sequence[int]) -> bool:
@@ -95,21 +90,20 @@ def channels_last(shape: Sequence[int], stride: Sequence[int]) -> bool:
     return True
 
 
-def memory_format(source: Tensor) -> torch.memory_format:
-    """The memory format of a result for `source`, of any size: Tensor::suggest_memory_format."""
+def memory_format(source: torch.Tensor) -> torch.memory_format:
+    """The memory format of a result for `source`, of any size: torch.Tensor::suggest_memory_format."""
     last = channels_last(source.shape, source.stride())
     return torch.channels_last_3d if last else torch.contiguous_format
 
 
-def _array(tensor: Tensor) -> Array:
+def _array(tensor: torch.Tensor) -> Array:
     """The tensor's memory as an array, whether or not it requires a gradient."""
     if tensor.requires_grad:
         tensor = _detach(tensor)
-    if tensor.dtype is torch.bfloat16:
-        array: Array = _numpy(_view(tensor, torch.int16)).view(ml_dtypes.bfloat16)
-        return array
-    array = _numpy(tensor)
-    return array
+    if tensor.dtype is _BFLOAT16:  # which PyTorch does not give away
+        tensor = _view(tensor, _INT16)
+        return _numpy(tensor).view(ml_dtypes.bfloat16)  # type: ignore[no-any-return]
+    return _numpy(tensor)  # type: ignore[no-any-return]
 
 
 # A Plan cannot be kept in plan.py's cache alone: asking it takes as long as a small call's kernel.
@@ -126,7 +120,7 @@ def _prepare(
     out: tuple[tuple[int, ...], tuple[int, ...]] | None,
     threads: int,
     allowed: int,
-) -> _Ready | None:
+) -> Ready | None:
     """What `run` needs for such arguments, kept; None for what a Plan refuses, and for no elements.
 
     allowed: what else limits the threads, to tell plans apart.
@@ -152,4 +146,4 @@ def _prepare(
         )  # fmt: skip
     except (ParameterError, ParameterTypeError):
         return None
-    return _Ready(plan, size, made, plan.workspace_size)
+    return plan, size, made, plan.workspace_size
