@@ -22,6 +22,7 @@ SCALES = (1.1, 1.25, 1.3, 1.5, 1.7, 2.0, 2.3, 2.5, 0.7)
 PAIRS = [(i, o, None) for i in range(1, 129) for o in range(1, 129)]
 SCALED = [(i, int(i * s), s) for s in SCALES for i in range(1, 129) if int(i * s)]
 SAMPLE = PAIRS[::37] + SCALED[::5] + [(2, 41, None), (2, 61, None), (5, 1, None)]
+ROWS = 32  # so that the worst error of a size is not luck
 EVERY = pytest.param(PAIRS + SCALED, marks=pytest.mark.slow, id="every")
 CASES = pytest.mark.parametrize("cases", [pytest.param(SAMPLE, id="sample"), EVERY])
 
@@ -43,7 +44,7 @@ def both(op, *arguments):
 
 
 def answers(cases, ask):
-    """[(case, ours, stock's)]: the override is switched once, for switching is slow."""
+    """[(case, ours, stock's)]. The override is switched once, for switching is slow."""
     stock = [ask(*case) for case in cases]
     with backend.enabled():
         return list(zip(cases, [ask(*case) for case in cases], stock, strict=True))
@@ -64,7 +65,7 @@ def test_nearest_gradients_are_stock_s(mode, cases):
 @CASES
 @pytest.mark.parametrize("mode", NEAREST)
 def test_nearest_results_are_stock_s(mode, cases):
-    """But where stock's NCDHW and channels-last kernels differ: there, those of the latter."""
+    """But where stock's two kernels of nearest-exact differ: there, those of channels-last."""
     differ = []
 
     def ask(i, o, s):
@@ -74,12 +75,12 @@ def test_nearest_results_are_stock_s(mode, cases):
         return [NEAREST[mode][0](each, [1, 1, o], None, None, s) for each in (x, last)]
 
     for case, ours, stock in answers(cases, ask):
-        assert torch.equal(*ours), case
         assert torch.equal(ours[1], stock[1]), case
-        if not torch.equal(ours[0], stock[0]):
+        if mode == "nearest_exact" and not torch.equal(*stock):
             differ.append(case)
-            assert not torch.equal(*stock), case
-    assert not differ or mode == "nearest_exact"
+            assert torch.equal(*ours), case
+        else:
+            assert torch.equal(ours[0], stock[0]), case
     assert len(differ) <= 45  # as PyTorch's AVX kernels have; its default ones have none
 
 
@@ -103,14 +104,14 @@ def test_trilinear_is_within_rounding_of_stock(align_corners, backward, cases):
         return random_of[i, o]
 
     random_of = {
-        (i, o): random.standard_normal((4, o if backward else i)).astype(np.float32)
+        (i, o): random.standard_normal((ROWS, o if backward else i)).astype(np.float32)
         for i, o, _ in cases
     }
 
     def ask(i, o, s):
-        x = torch.from_numpy(source(i, o)).reshape(4, 1, 1, 1, -1)
+        x = torch.from_numpy(source(i, o)).reshape(ROWS, 1, 1, 1, -1)
         if backward:
-            size = [4, 1, 1, 1, i]
+            size = [ROWS, 1, 1, 1, i]
             return aten.upsample_trilinear3d_backward(
                 x, [1, 1, o], size, align_corners, None, None, s
             )
@@ -118,11 +119,13 @@ def test_trilinear_is_within_rounding_of_stock(align_corners, backward, cases):
 
     for (i, o, s), ours, stock in answers(cases, ask):
         truth, total, terms = magnitude(source(i, o), i, o, s, align_corners, backward)
-        a, b = (each.reshape(4, -1).double().numpy() for each in (ours, stock))
+        a, b = (each.reshape(ROWS, -1).double().numpy() for each in (ours, stock))
         assert (np.abs(a - b) <= terms * 2.0**-23 * total).all(), (i, o, s)
         ulp = np.spacing(total.astype(np.float32)).astype(np.float64)
         worst = np.max(np.abs(b - truth) / ulp)
-        assert np.max(np.abs(a - truth) / ulp) <= worst + 1, (i, o, s)
+        # Stock fuses multiplications with additions, and errs less often in long windows.
+        more = 0 if terms.max() <= 8 else terms.max() / 32
+        assert np.max(np.abs(a - truth) / ulp) <= worst + 1 + more, (i, o, s)
 
 
 @pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last_3d])

@@ -90,6 +90,16 @@ def channels_last(shape: Sequence[int], stride: Sequence[int]) -> bool:
     return True
 
 
+def _channels_last_contiguous(shape: Sequence[int], stride: Sequence[int]) -> bool:
+    """Whether 5-D strides are those of contiguous channels_last_3d memory."""
+    step = 1
+    for axis in (1, 4, 3, 2, 0):
+        if shape[axis] != 1 and stride[axis] != step:
+            return False
+        step *= shape[axis]
+    return True
+
+
 def memory_format(source: torch.Tensor) -> torch.memory_format:
     """The memory format of a result for `source`, of any size: torch.Tensor::suggest_memory_format."""
     last = channels_last(source.shape, source.stride())
@@ -136,11 +146,16 @@ def _prepare(
         if tuple(out[0]) != size:
             return None
         made = out[1]
+    scales = (*scales, None, None, None)[:3]
+    if op == "nearest" and shape[1] > 3 and _channels_last_contiguous(shape, stride):
+        # Stock has another kernel for these, in which a scale does not count on such axes.
+        pairs = zip(shape[2:], output_size, scales, strict=True)
+        scales = tuple(None if o in (i, 2 * i) else scale for i, o, scale in pairs)
     item = DTYPES[dtype].itemsize
     try:
         plan = Plan(
             op, shape, DTYPES[dtype], input_size=input_size, output_size=output_size,
-            scales=(*scales, None, None, None)[:3], align_corners=align_corners, rule="torch",
+            scales=scales, align_corners=align_corners, rule="torch",
             strides=[step * item for step in stride],
             out_strides=[step * item for step in made], num_threads=threads,
         )  # fmt: skip
