@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch with and without upsample3d.torch, in turn: `python bench/torch_steps.py [ops] [networks]`.
+"""PyTorch with and without upsample3d.torch, in turn: `python bench/torch_steps.py --help`.
 
-ops: F.interpolate and its backward, (1, 16, 32^3 -> 64^3) and smaller, float32. Three overrides run in
-each round: none (stock), ours, and two that do no work: one hands out fresh results, the other also
+ops: F.interpolate and its backward, (1, 16, 32^3 -> 64^3) and smaller, float32. Each round runs the
+stock kernels, ours, and two overrides that do no work: one hands out fresh results, the other also
 writes them once, as page faults are PyTorch's. networks: training steps of MONAI's SegResNet
-(`pip install monai`) and of a decoder as nnU-Net has it; the share of up-sampling is the profiler's.
+(`pip install monai`) and of a decoder as nnU-Net has it; the profiler says what up-sampling takes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import contextmanager, nullcontext
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -105,7 +106,7 @@ class Decoder(nn.Module):
     def __init__(self, mode: str = "trilinear", channels: tuple[int, ...] = (64, 32, 16)) -> None:
         super().__init__()
         self.mode, stages = mode, []
-        for wide, narrow in zip(channels, channels[1:], strict=False):
+        for wide, narrow in pairwise(channels):
             stages.append(
                 nn.Sequential(
                     nn.Conv3d(wide + narrow, narrow, 3, padding=1),
@@ -189,7 +190,9 @@ def networks(rounds: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="*", default=["ops", "networks"])
+    parser.add_argument(
+        "what", nargs="*", default=["ops", "networks"], help="ops, networks or both"
+    )
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     asked = parser.parse_args()

@@ -8,9 +8,9 @@ import pytest
 import upsample3d.plan
 
 torch = pytest.importorskip("torch")
+pytest.importorskip("torch._dynamo")
+pytest.importorskip("torch._inductor.config")
 
-import torch._dynamo  # noqa: E402
-import torch._inductor.config  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 
 import upsample3d.torch as backend  # noqa: E402

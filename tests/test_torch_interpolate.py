@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""upsample3d.torch.interpolate: F.interpolate's results, errors and derivatives as custom operators."""
+"""upsample3d.torch.interpolate: F.interpolate's results, errors and derivatives, all orders."""
 
 from __future__ import annotations
 

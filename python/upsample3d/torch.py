@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's 3-D up-sampling on these kernels: `enable()` for eager code, `interpolate` for compiled.
+"""PyTorch's 3-D up-sampling on these kernels: `enable()` in eager code, `interpolate` in compiled.
 
 Nothing is compiled against PyTorch: the CPU kernels of its operators are overridden from Python.
 """
@@ -43,13 +43,13 @@ def enable(*, keep_format: bool = True) -> None:
     types, empty tensors, wrong arguments and their errors. Results equal PyTorch's, index for index
     (trilinear within rounding). keep_format: the gradient of a channels_last_3d grad_output is
     channels_last_3d; False: for the nearest modes it is NCDHW, as PyTorch makes it. Graphs that
-    torch.compile has made are not changed: see README. May be repeated; the last keep_format counts.
+    torch.compile has made are not changed: see README. May be repeated; the last call counts.
     """
     _hold(_PROCESS, keep_format)
 
 
 def disable() -> None:
-    """PyTorch's own kernels again, also within `with enabled()`. Without effect where they are on."""
+    """PyTorch's own kernels again, also within `with enabled()`."""
     with _lock:
         _holders.clear()
         _settle()
@@ -117,7 +117,9 @@ def _register() -> Any:
                 _override(library, aten, "CPU", override(op, _stock(aten, "CPU")), kernels)
                 if _can_hold():  # else _stock needs these as they are
                     overload = f"{aten}.{'grad_input' if backward else 'out'}"
-                    _override(library, overload, "CPU", override(op, _stock(overload, "CPU")), kernels)
+                    _override(
+                        library, overload, "CPU", override(op, _stock(overload, "CPU")), kernels
+                    )
                 if backward and ours != "trilinear":
                     _override(library, aten, "Meta", _meta(_stock(aten, "Meta")), kernels)
     except BaseException:

@@ -48,7 +48,7 @@ def run(
     strict: bool = False,
     out: torch.Tensor | None = None,
 ) -> torch.Tensor | None:
-    """The result of `op` on a CPU tensor, or None where the answer is PyTorch's: nothing is written.
+    """The result of `op` on a CPU tensor; None, and nothing written, where PyTorch has to answer.
 
     op: a function's name. source: input, or grad_output, any strides. rest: align_corners for the
     trilinear ops, then up to three scales. strict: the nearest gradients are NCDHW in memory
@@ -101,7 +101,7 @@ def _channels_last_contiguous(shape: Sequence[int], stride: Sequence[int]) -> bo
 
 
 def memory_format(source: torch.Tensor) -> torch.memory_format:
-    """The memory format of a result for `source`, of any size: torch.Tensor::suggest_memory_format."""
+    """The memory format of a result for `source`, whatever its size: PyTorch's suggestion."""
     last = channels_last(source.shape, source.stride())
     return torch.channels_last_3d if last else torch.contiguous_format
 
@@ -140,8 +140,10 @@ def _prepare(
         return None
     align_corners, scales = (rest[0], rest[1:]) if op.startswith("trilinear") else (False, rest)
     last = channels_last(shape, stride) and not (strict and op.startswith("nearest"))
-    n, c, d, h, w = size
-    made = (c * d * h * w, 1, c * h * w, c * w, c) if last else (c * d * h * w, d * h * w, h * w, w, 1)
+    _, c, d, h, w = size
+    made: tuple[int, ...] = (c * d * h * w, d * h * w, h * w, w, 1)
+    if last:
+        made = (c * d * h * w, 1, c * h * w, c * w, c)
     if out is not None:
         if tuple(out[0]) != size:
             return None

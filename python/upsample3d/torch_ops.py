@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.ops.upsample3d: the six ops as custom operators with fake kernels, autograd and vmap.
 
-They have aten's signatures and results, and keep their source's memory format. Autocast leaves them alone,
-as it leaves aten's.
+They have aten's signatures and results, and keep their source's memory format. Autocast leaves them
+alone, as it leaves aten's.
 """
 
 from __future__ import annotations
@@ -133,9 +133,9 @@ def _define(name: str) -> None:
 
 def _define_all() -> None:
     scales = "float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"
-    # Results have strides that follow from the source's, which compilers therefore must not change.
-    strides = getattr(torch.Tag, "needs_exact_strides", torch.Tag.needs_fixed_stride_order)
-    tags = (torch.Tag.pt2_compliant_tag, strides)
+    # A result's memory follows from its source's, which compilers therefore must not change.
+    exact = getattr(torch.Tag, "needs_exact_strides", torch.Tag.needs_fixed_stride_order)
+    tags = (torch.Tag.pt2_compliant_tag, exact)
     for mode in ATEN:
         rest = f"bool align_corners, {scales}" if mode == "trilinear" else scales
         up = f"{mode}(Tensor input, SymInt[3] output_size, {rest}"
