@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real networks train the same with the override on: losses of three steps, and the kernels used."""
+"""Networks train the same with the override on: losses of three steps, and the kernels used."""
 
 from __future__ import annotations
 

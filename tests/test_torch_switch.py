@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -75,6 +76,7 @@ def test_on_twice_and_off_twice(ours):
     assert ours()
 
 
+@pytest.mark.skipif(not hasattr(torch.library, "get_kernel"), reason="out= stays stock's there")
 def test_every_overload_is_registered_and_gone_again(ours):
     assert python_kernels() == []
     with backend.enabled():
@@ -193,7 +195,7 @@ def test_without_what_older_versions_lack(ours, monkeypatch, hidden):
         torch.testing.assert_close(found, wanted)
         into = aten.upsample_nearest3d_backward.grad_input(g, *sizes, grad_input=torch.empty(0))
         torch.testing.assert_close(into, wanted)
-        with pytest.raises(NotImplementedError, match="not implemented for 'Long'"):
+        with pytest.raises(RuntimeError, match="not implemented for 'Long'"):
             aten.upsample_trilinear3d_backward(g.long(), *sizes, False)
         with pytest.raises(RuntimeError, match="greater than 0"):
             aten.upsample_nearest3d(torch.ones(1, 1, 0, 2, 2), [2, 2, 2])
@@ -264,6 +266,9 @@ print("fine")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.skipif(
+    any(Path(torch.__file__).parent.glob("lib/libgomp-*")), reason="a wheel with a renamed libgomp"
+)
 @pytest.mark.parametrize("first", ["import torch, upsample3d", "import upsample3d, torch"])
 def test_one_openmp_runtime_whoever_is_imported_first(first):
     code = f"""

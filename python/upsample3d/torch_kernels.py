@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -26,7 +26,6 @@ DTYPES = {
 }
 """The element types that run here."""
 
-_BFLOAT16, _INT16 = torch.bfloat16, torch.int16
 _NO_WORKSPACE = np.empty(64, np.uint8)  # a plan that needs none still looks at one
 
 # Unbound, because a subclass may have its own.
@@ -35,8 +34,9 @@ _threads = torch.get_num_threads
 _new = torch.Tensor.new_empty_strided
 
 
-Ready = tuple[Plan, tuple[int, ...], tuple[int, ...], int]
-"""A Plan, the size and stride (in elements) of a new result, and the workspace's size."""
+Ready = tuple[Plan, tuple[int, ...], tuple[int, ...], int, Callable[[torch.Tensor], Array]]
+"""A Plan, the size and stride (in elements) of a new result, the workspace's size, and
+what makes an array of a tensor."""
 
 
 def run(
@@ -65,14 +65,16 @@ def run(
     )  # fmt: skip
     if ready is None:
         return None
-    plan, size, stride, workspace_size = ready
+    plan, size, stride, workspace_size, array = ready
     workspace = np.empty(workspace_size, np.uint8) if workspace_size else _NO_WORKSPACE
+    if source.requires_grad:
+        source = _detach(source)
     if out is None:
         out = _new(source, size, stride)
-        plan.fill(_array(source), _array(out), workspace)
+        plan.fill(array(source), array(out), workspace)
         return out
     try:
-        plan(_array(source), _array(out), workspace)
+        plan(array(source), array(_detach(out)), workspace)
     except (ParameterError, ParameterTypeError):  # memory that overlaps, for example
         return None
     return out
@@ -106,14 +108,10 @@ def memory_format(source: torch.Tensor) -> torch.memory_format:
     return torch.channels_last_3d if last else torch.contiguous_format
 
 
-def _array(tensor: torch.Tensor) -> Array:
-    """The tensor's memory as an array, whether or not it requires a gradient."""
-    if tensor.requires_grad:
-        tensor = _detach(tensor)
-    if tensor.dtype is _BFLOAT16:  # which PyTorch does not give away
-        tensor = _view(tensor, _INT16)
-        return _numpy(tensor).view(ml_dtypes.bfloat16)  # type: ignore[no-any-return]
-    return _numpy(tensor)  # type: ignore[no-any-return]
+def _bits(tensor: torch.Tensor) -> Array:
+    """A bfloat16 tensor's memory as an array, which PyTorch does not give away as such."""
+    array: Array = _numpy(_view(tensor, torch.int16)).view(ml_dtypes.bfloat16)
+    return array
 
 
 # A Plan cannot be kept in plan.py's cache alone: asking it takes as long as a small call's kernel.
@@ -163,4 +161,5 @@ def _prepare(
         )  # fmt: skip
     except (ParameterError, ParameterTypeError):
         return None
-    return plan, size, made, plan.workspace_size
+    array = _bits if dtype is torch.bfloat16 else _numpy
+    return plan, size, made, plan.workspace_size, array
