@@ -124,12 +124,15 @@ def test_a_failed_registration_leaves_nothing(ours, monkeypatch):
     def fails(stock):
         raise MemoryError
 
+    meta = backend._meta
     monkeypatch.setattr(backend, "_meta", fails)
     for _ in range(2):
         with pytest.raises(MemoryError):
             backend.enable()
         assert python_kernels() == []
-    monkeypatch.undo()
+    monkeypatch.setattr(backend, "_meta", meta)
+    with backend.enabled():
+        assert ours()
     assert python_kernels() == []
 
 

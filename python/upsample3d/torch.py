@@ -72,7 +72,11 @@ def _hold(token: object, keep_format: bool) -> None:
     with _lock:
         _holders.pop(token, None)
         _holders[token] = bool(keep_format)
-        _settle()
+        try:
+            _settle()
+        except BaseException:
+            del _holders[token]
+            raise
 
 
 def _settle() -> None:
