@@ -196,7 +196,7 @@ def _asked(
     ):
         return None
     given = scale_factor if size is None else size
-    three = list(given) if isinstance(given, list | tuple) else [given] * 3
+    three = list(given) if isinstance(given, (list, tuple)) else [given] * 3
     kinds = (int, float, torch.SymInt) if size is None else (int, torch.SymInt)
     if len(three) != 3 or not all(isinstance(number, kinds) for number in three):
         return None
