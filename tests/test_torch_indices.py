@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The override index for index over sizes and scales, and trilinear in bounds, against stock."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import oracle
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import upsample3d.torch as backend  # noqa: E402
+
+aten = torch.ops.aten
+NEAREST = {
+    "nearest": (aten.upsample_nearest3d, aten.upsample_nearest3d_backward),
+    "nearest_exact": (aten._upsample_nearest_exact3d, aten._upsample_nearest_exact3d_backward),
+}
+SCALES = (1.1, 1.25, 1.3, 1.5, 1.7, 2.0, 2.3, 2.5, 0.7)
+PAIRS = [(i, o, None) for i in range(1, 129) for o in range(1, 129)]
+SCALED = [(i, int(i * s), s) for s in SCALES for i in range(1, 129) if int(i * s)]
+SAMPLE = PAIRS[::37] + SCALED[::5] + [(2, 41, None), (2, 61, None), (5, 1, None)]
+ROWS = 32  # so that the worst error of a size is not luck
+EVERY = pytest.param(PAIRS + SCALED, marks=pytest.mark.slow, id="every")
+CASES = pytest.mark.parametrize("cases", [pytest.param(SAMPLE, id="sample"), EVERY])
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Lines this short are slower with more."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def both(op, *arguments):
+    """(ours, stock's)."""
+    stock = op(*arguments)
+    with backend.enabled():
+        return op(*arguments), stock
+
+
+def answers(cases, ask):
+    """[(case, ours, stock's)]. The override is switched once, for switching is slow."""
+    stock = [ask(*case) for case in cases]
+    with backend.enabled():
+        return list(zip(cases, [ask(*case) for case in cases], stock, strict=True))
+
+
+@CASES
+@pytest.mark.parametrize("mode", NEAREST)
+def test_nearest_gradients_are_stock_s(mode, cases):
+    def ask(i, o, s):
+        # Ones count an input's outputs; the squares, summed exactly below 2^24, tell which.
+        g = torch.stack([torch.ones(o), torch.arange(o).float() ** 2]).reshape(1, 2, 1, 1, o)
+        return NEAREST[mode][1](g, [1, 1, o], [1, 2, 1, 1, i], None, None, s)
+
+    for case, ours, stock in answers(cases, ask):
+        assert torch.equal(ours, stock), case
+
+
+@CASES
+@pytest.mark.parametrize("mode", NEAREST)
+def test_nearest_results_are_stock_s(mode, cases):
+    """But where stock's two kernels of nearest-exact differ: there, those of channels-last."""
+    differ = []
+
+    def ask(i, o, s):
+        # Eight channels: with three or fewer, stock's channels-last input takes the NCDHW kernel.
+        x = torch.stack([torch.arange(i), torch.arange(i) ** 2] * 4).float().reshape(1, 8, 1, 1, i)
+        last = x.contiguous(memory_format=torch.channels_last_3d)
+        return [NEAREST[mode][0](each, [1, 1, o], None, None, s) for each in (x, last)]
+
+    for case, ours, stock in answers(cases, ask):
+        assert torch.equal(ours[1], stock[1]), case
+        if mode == "nearest_exact" and not torch.equal(*stock):
+            differ.append(case)
+            assert torch.equal(*ours), case
+        else:
+            assert torch.equal(ours[0], stock[0]), case
+    assert len(differ) <= 45  # as PyTorch's AVX kernels have; its default ones have none
+
+
+def magnitude(x, i, o, s, align_corners, backward):
+    """(fp64 answer, sum |w x|, terms) along W with PyTorch's float32 weights, from the oracle."""
+    op = "trilinear_backward" if backward else "trilinear"
+    m = oracle.matrix(op, i, o, s, align_corners, "torch")
+    m = m if backward else m.T
+    terms = (m != 0).sum(axis=0)
+    return x.astype(np.float64) @ m, np.abs(x).astype(np.float64) @ m, terms
+
+
+@CASES
+@pytest.mark.parametrize("backward", [False, True], ids=["forward", "backward"])
+@pytest.mark.parametrize("align_corners", [False, True])
+def test_trilinear_is_within_rounding_of_stock(align_corners, backward, cases):
+    """|ours - stock| <= n 2^-23 sum |w g|; against fp64, stock's worst and an ulp of that."""
+    random = np.random.default_rng(2)
+
+    def source(i, o):
+        return random_of[i, o]
+
+    random_of = {
+        (i, o): random.standard_normal((ROWS, o if backward else i)).astype(np.float32)
+        for i, o, _ in cases
+    }
+
+    def ask(i, o, s):
+        x = torch.from_numpy(source(i, o)).reshape(ROWS, 1, 1, 1, -1)
+        if backward:
+            size = [ROWS, 1, 1, 1, i]
+            return aten.upsample_trilinear3d_backward(
+                x, [1, 1, o], size, align_corners, None, None, s
+            )
+        return aten.upsample_trilinear3d(x, [1, 1, o], align_corners, None, None, s)
+
+    for (i, o, s), ours, stock in answers(cases, ask):
+        truth, total, terms = magnitude(source(i, o), i, o, s, align_corners, backward)
+        a, b = (each.reshape(ROWS, -1).double().numpy() for each in (ours, stock))
+        assert (np.abs(a - b) <= terms * 2.0**-23 * total).all(), (i, o, s)
+        ulp = np.spacing(total.astype(np.float32)).astype(np.float64)
+        worst = np.max(np.abs(b - truth) / ulp)
+        # Stock fuses multiplications with additions; in a few long windows that is worth more.
+        assert np.max(np.abs(a - truth) / ulp) <= worst + 1 + terms.max() / 16, (i, o, s)
+
+
+@pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last_3d])
+@pytest.mark.parametrize("align_corners", [False, True])
+def test_trilinear_in_three_dimensions(align_corners, memory_format):
+    random = np.random.default_rng(4)
+    for i, o in (((8, 8, 8), (16, 16, 16)), ((5, 9, 4), (11, 7, 9)), ((16, 5, 33), (7, 5, 64))):
+        g = random.standard_normal((2, 3, *o)).astype(np.float32)
+        truth = oracle.answer("trilinear_backward", g, i, o, None, align_corners, "torch")
+        tensor = torch.from_numpy(g).contiguous(memory_format=memory_format)
+        ours, stock = both(aten.upsample_trilinear3d_backward, tensor, o, (2, 3, *i), align_corners)
+        a, b = ours.double().numpy(), stock.double().numpy()
+        windows = [
+            (oracle.matrix("trilinear_backward", *axis, None, align_corners, "torch") != 0).sum(0)
+            for axis in zip(i, o, strict=True)
+        ]
+        n = windows[0][:, None, None] * windows[1][:, None] * windows[2]
+        assert (np.abs(a - b) <= n * 2.0**-23 * truth.magnitude).all()
+        ulp = np.spacing(truth.magnitude.astype(np.float32)).astype(np.float64)
+        error = [np.max(np.abs(each - truth.value) / ulp) for each in (a, b)]
+        assert error[0] <= error[1] + 1
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest_exact", "trilinear"])
+@pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last_3d])
+def test_what_is_not_finite_is_not_in_stock_either(mode, memory_format):
+    random = np.random.default_rng(8)
+    trilinear = aten.upsample_trilinear3d, aten.upsample_trilinear3d_backward
+    forward, backward = NEAREST.get(mode, trilinear)
+    for corners in ((False,), (True,)) if mode == "trilinear" else ((),):
+        for i, o in (((4, 4, 4), (8, 8, 8)), ((3, 5, 7), (7, 5, 3)), ((2, 1, 6), (4, 3, 9))):
+            for special in (math.inf, -math.inf, math.nan):
+                for op, shape, sizes in (
+                    (forward, i, ([*o],)), (backward, o, ([*o], [1, 2, *i])),
+                ):  # fmt: skip
+                    x = random.standard_normal((1, 2, *shape)).astype(np.float32)
+                    x.flat[random.integers(0, x.size, 3)] = special
+                    x = torch.from_numpy(x).contiguous(memory_format=memory_format)
+                    ours, stock = both(op, x, *sizes, *corners)
+                    assert not (~ours.isfinite() & stock.isfinite()).any()
+                    assert not ours.isfinite().all() or stock.isfinite().all() or min(i) < 4
+                    both_finite = ours.isfinite() & stock.isfinite()
+                    torch.testing.assert_close(ours[both_finite], stock[both_finite])
+
+
+@pytest.mark.parametrize("align_corners", [False, True])
+def test_given_scales_drive_each_axis(align_corners):
+    """Three different scales, sizes that disagree with them: stock's answer, whatever it is."""
+    x = torch.randint(-4, 5, (1, 2, 4, 6, 5), generator=torch.Generator().manual_seed(1)).float()
+    for scales in ((1.3, 2.3, 0.7), (None, 100.0, 0.1), (-1.0, 1.25, None)):
+        for o in ((5, 13, 3), (4, 12, 10)):
+            ours, stock = both(aten.upsample_trilinear3d, x, o, align_corners, *scales)
+            torch.testing.assert_close(ours, stock, atol=1e-5, rtol=1e-5)
+            for mode, (forward, backward) in NEAREST.items():
+                ours, stock = both(forward, x, o, *scales)
+                assert torch.equal(ours, stock), mode
+                g = torch.ones_like(stock)
+                ours, stock = both(backward, g, o, x.shape, *scales)
+                assert torch.equal(ours, stock), mode

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""upsample3d.torch.interpolate: F.interpolate's results, errors and derivatives, all orders."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+import upsample3d.plan
+
+torch = pytest.importorskip("torch")
+
+import torch.nn.functional as F  # noqa: E402
+from torch.autograd import forward_ad  # noqa: E402
+
+import upsample3d.torch as backend  # noqa: E402
+from upsample3d.torch import interpolate  # noqa: E402
+
+# PyTorch's forward mode imports what it has deprecated.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.torch.jit.script", "ignore::FutureWarning", "ignore:There is a performance drop"
+)
+
+LAST, PLAIN = torch.channels_last_3d, torch.contiguous_format
+FORMATS = pytest.mark.parametrize("memory_format", [PLAIN, LAST], ids=["NCDHW", "NDHWC"])
+MODES = pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "trilinear"])
+
+
+@pytest.fixture(autouse=True)
+def runs(monkeypatch):
+    """The plans that have run, by the name of their op."""
+    seen = []
+    fill = upsample3d.plan.Plan.fill
+
+    def spy(plan, *arrays):
+        seen.append(plan.problem.op)
+        return fill(plan, *arrays)
+
+    monkeypatch.setattr(upsample3d.plan.Plan, "fill", spy)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield seen
+    torch.set_num_threads(threads)
+
+
+def volume(*shape, dtype=torch.float64, memory_format=PLAIN):
+    x = torch.randn(shape, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    return x.to(dtype).contiguous(memory_format=memory_format)
+
+
+ASKED = [
+    {"size": 5},
+    {"size": (3, 8, 7)},
+    {"size": torch.Size((3, 8, 7))},
+    {"scale_factor": 2},
+    {"scale_factor": 1.7},
+    {"scale_factor": (1.3, 0.6, 2)},
+    {"scale_factor": [1.3, 0.6, 2.5], "recompute_scale_factor": True},
+    {"scale_factor": 1.25, "recompute_scale_factor": False},
+    {"size": (3, 8, 7), "recompute_scale_factor": False},
+]
+
+
+@FORMATS
+@MODES
+def test_results_and_gradients_are_f_interpolate_s(mode, memory_format, runs):
+    corners = (None, False, True) if mode == "trilinear" else (None,)
+    for asked, align_corners in itertools.product(ASKED, corners):
+        options = {**asked, "mode": mode, "align_corners": align_corners}
+        x = volume(2, 3, 4, 5, 6, memory_format=memory_format).requires_grad_()
+        stock = F.interpolate(x, **options)
+        found = interpolate(x, **options)
+        g = torch.ones_like(stock)
+        torch.testing.assert_close(found, stock)
+        assert found.stride() == stock.stride()
+        gradients = [torch.autograd.grad(y, x, g)[0] for y in (found, stock)]
+        torch.testing.assert_close(*gradients)
+        assert gradients[0].is_contiguous(memory_format=memory_format)
+    assert len(runs) == 2 * len(ASKED) * len(corners)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64])
+@MODES
+def test_the_bits_are_the_override_s(mode, dtype):
+    x = volume(1, 5, 3, 4, 5, dtype=dtype).requires_grad_()
+    y = interpolate(x, scale_factor=2.3, mode=mode)
+    with backend.enabled():
+        z = F.interpolate(x, scale_factor=2.3, mode=mode)
+        assert torch.equal(y, z)
+        assert y.dtype is dtype
+        g = torch.randn(y.shape).to(dtype)
+        assert torch.equal(*(torch.autograd.grad(each, x, g)[0] for each in (y, z)))
+
+
+WRONG = [
+    {},
+    {"size": 4, "scale_factor": 2},
+    {"size": (4, 4)},
+    {"size": (4, 4, 4, 4)},
+    {"size": 4.5},
+    {"size": (4, 4.5, 4)},
+    {"size": 0},
+    {"size": (2, -1, 2)},
+    {"scale_factor": (2, 2)},
+    {"scale_factor": 0.1},
+    {"scale_factor": 0.0},
+    {"scale_factor": -2},
+    {"scale_factor": 1e20},
+    {"scale_factor": float("inf")},
+    {"scale_factor": float("nan")},
+    {"scale_factor": "2"},
+    {"size": 4, "recompute_scale_factor": True},
+    {"size": 4, "mode": "nearest", "align_corners": True},
+    {"size": 4, "mode": "nearest-exact", "align_corners": False},
+    {"size": 4, "mode": "bilinear"},
+    {"size": 4, "mode": "bicubic"},
+    {"size": 4, "mode": "cubic"},
+]
+
+
+@pytest.mark.parametrize("options", WRONG, ids=str)
+def test_errors_are_f_interpolate_s(options):
+    x = volume(1, 2, 3, 3, 3)
+    with pytest.raises(Exception) as stock:  # noqa: PT011
+        F.interpolate(x, **options)
+    with pytest.raises(type(stock.value)) as found:
+        interpolate(x, **options)
+    assert str(found.value).splitlines()[0] == str(stock.value).splitlines()[0]
+
+
+def test_whatever_else_f_interpolate_does():
+    for x, options in (
+        (torch.rand(1, 2, 4), {"size": 3, "mode": "linear"}),
+        (torch.rand(1, 2, 4, 4), {"scale_factor": 2}),
+        (torch.rand(1, 2, 4, 4, 4), {"size": 2, "mode": "area"}),
+        (torch.ones(1, 2, 4, 4, 4, dtype=torch.uint8), {"size": 2}),
+        (torch.rand(0, 2, 4, 4, 4), {"size": 2}),
+    ):
+        assert torch.equal(interpolate(x, **options), F.interpolate(x, **options))
+    meta = torch.empty(1, 2, 4, 4, 4, device="meta").contiguous(memory_format=LAST)
+    assert interpolate(meta, size=2).stride() == F.interpolate(meta, size=2).stride()
+
+
+@FORMATS
+@MODES
+def test_gradcheck(mode, memory_format):
+    x = volume(2, 2, 2, 3, 2, memory_format=memory_format).requires_grad_()
+
+    def f(x):
+        return interpolate(x, size=(3, 2, 4), mode=mode)
+
+    assert torch.autograd.gradcheck(
+        f, x, check_forward_ad=True, check_batched_grad=True, check_batched_forward_grad=True,
+    )  # fmt: skip
+    assert torch.autograd.gradgradcheck(
+        f, x, check_fwd_over_rev=True, check_rev_over_rev=True, check_batched_grad=True
+    )
+
+
+@MODES
+def test_tangents_are_never_dropped(mode):
+    x, t = volume(1, 2, 3, 2, 3), volume(1, 2, 3, 2, 3) * 2
+    wanted = F.interpolate(t, scale_factor=1.7, mode=mode)
+
+    def f(x):
+        return interpolate(x, scale_factor=1.7, mode=mode)
+
+    torch.testing.assert_close(torch.func.jvp(f, (x,), (t,))[1], wanted)
+    for leaf in (x, x.clone().requires_grad_()):
+        with forward_ad.dual_level():
+            found = forward_ad.unpack_dual(f(forward_ad.make_dual(leaf, t))).tangent
+        torch.testing.assert_close(found, wanted)
+        with torch.no_grad(), forward_ad.dual_level():
+            found = forward_ad.unpack_dual(f(forward_ad.make_dual(leaf, t))).tangent
+        torch.testing.assert_close(found, wanted)
+
+
+@MODES
+def test_torch_func_transforms_in_every_order(mode):
+    """The Hessian of sum f(x)^3 is 6 A^T diag(f(x)) A, where A is f's matrix."""
+    x = volume(1, 1, 2, 2, 2)
+
+    def f(x):
+        return interpolate(x, size=3, mode=mode)
+
+    def cubed(x):
+        return f(x).pow(3).sum()
+
+    units = torch.eye(8, dtype=torch.float64).reshape(8, 1, 1, 2, 2, 2)
+    a = torch.stack([F.interpolate(unit, size=3, mode=mode).flatten() for unit in units], 1)
+    wanted = 6 * a.T @ torch.diag(a @ x.flatten()) @ a
+    both = torch.func.jacfwd, torch.func.jacrev
+    for outer, inner in itertools.product(both, both):
+        found = outer(inner(cubed))(x)
+        torch.testing.assert_close(found.reshape(8, 8), wanted)
+    batch = torch.stack([x, 2 * x])
+    found = torch.func.vmap(torch.func.grad(cubed))(batch)
+    torch.testing.assert_close(found, torch.stack([torch.func.grad(cubed)(y) for y in batch]))
+
+
+@pytest.mark.skipif(not hasattr(torch.library, "register_vmap"), reason="vmap makes a loop there")
+@MODES
+def test_vmap_is_one_call(mode, runs):
+    x = volume(4, 2, 3, 2, 2, 3)
+    for in_dim in (0, 2):
+        moved = x.movedim(0, in_dim)
+        found = torch.func.vmap(lambda x: interpolate(x, scale_factor=2, mode=mode), in_dim)(moved)
+        assert len(runs) == 1
+        runs.clear()
+        torch.testing.assert_close(
+            found, torch.stack([F.interpolate(y, scale_factor=2, mode=mode) for y in x])
+        )
+
+
+@MODES
+def test_autocast_leaves_types_alone(mode):
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        x = volume(1, 2, 2, 2, 2, dtype=dtype).requires_grad_()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            found = interpolate(x, scale_factor=2, mode=mode)
+            stock = F.interpolate(x, scale_factor=2, mode=mode)
+        found.float().sum().backward()
+        assert found.dtype is stock.dtype
+        assert x.grad.dtype is dtype
+
+
+def test_inference_and_no_grad():
+    x = volume(1, 2, 2, 2, 2).requires_grad_()
+    with torch.no_grad():
+        assert not interpolate(x, size=3).requires_grad
+    with torch.inference_mode():
+        assert torch.equal(interpolate(x, size=3), F.interpolate(x, size=3))
