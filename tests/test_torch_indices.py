@@ -97,7 +97,7 @@ def magnitude(x, i, o, s, align_corners, backward):
 @pytest.mark.parametrize("backward", [False, True], ids=["forward", "backward"])
 @pytest.mark.parametrize("align_corners", [False, True])
 def test_trilinear_is_within_rounding_of_stock(align_corners, backward, cases):
-    """|ours - stock| <= n 2^-23 sum |w g|; against fp64, stock's worst and an ulp of that."""
+    """|ours - stock| <= n 2^-23 sum |w g|; against fp64, as a rule stock's worst and an ulp."""
     random = np.random.default_rng(2)
 
     def source(i, o):
@@ -117,14 +117,19 @@ def test_trilinear_is_within_rounding_of_stock(align_corners, backward, cases):
             )
         return aten.upsample_trilinear3d(x, [1, 1, o], align_corners, None, None, s)
 
+    excess = []
     for (i, o, s), ours, stock in answers(cases, ask):
         truth, total, terms = magnitude(source(i, o), i, o, s, align_corners, backward)
         a, b = (each.reshape(ROWS, -1).double().numpy() for each in (ours, stock))
         assert (np.abs(a - b) <= terms * 2.0**-23 * total).all(), (i, o, s)
         ulp = np.spacing(total.astype(np.float32)).astype(np.float64)
         worst = np.max(np.abs(b - truth) / ulp)
-        # Stock fuses multiplications with additions; in a few long windows that is worth more.
-        assert np.max(np.abs(a - truth) / ulp) <= worst + 1 + terms.max() / 16, (i, o, s)
+        excess.append(np.max(np.abs(a - truth) / ulp) - worst)
+    # Both are worst cases of random sums, and stock fuses multiplications with additions: in a few
+    # sizes of a thousand, long windows all, ours is worse by more.
+    assert np.mean(np.array(excess) > 1) <= 0.003
+    assert np.mean(excess) < 0.25
+    assert np.max(excess) < 3
 
 
 @pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last_3d])
