@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import pytest
 
-import upsample3d.plan
-
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch._dynamo")
 pytest.importorskip("torch._inductor.config")
@@ -24,23 +22,12 @@ MODES = ("nearest", "nearest-exact", "trilinear")
 
 
 @pytest.fixture(autouse=True)
-def runs(monkeypatch):
-    """The plans that have run, by the name of their op; nothing compiled is reused."""
-    seen = []
-    fill = upsample3d.plan.Plan.fill
-
-    def spy(plan, *arrays):
-        seen.append(plan.problem.op)
-        return fill(plan, *arrays)
-
-    monkeypatch.setattr(upsample3d.plan.Plan, "fill", spy)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+def runs(runs, one_thread):
+    """In every test; nothing compiled is reused."""
     torch._dynamo.reset()
     with torch._inductor.config.patch(force_disable_caches=True, compile_threads=1):
-        yield seen
+        yield runs
     torch._dynamo.reset()
-    torch.set_num_threads(threads)
 
 
 class Decoder(torch.nn.Module):

@@ -27,13 +27,7 @@ EVERY = pytest.param(PAIRS + SCALED, marks=pytest.mark.slow, id="every")
 CASES = pytest.mark.parametrize("cases", [pytest.param(SAMPLE, id="sample"), EVERY])
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Lines this short are slower with more."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def both(op, *arguments):

@@ -7,8 +7,6 @@ import itertools
 
 import pytest
 
-import upsample3d.plan
-
 torch = pytest.importorskip("torch")
 
 import torch.nn.functional as F  # noqa: E402
@@ -28,20 +26,9 @@ MODES = pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "trilinear"
 
 
 @pytest.fixture(autouse=True)
-def runs(monkeypatch):
-    """The plans that have run, by the name of their op."""
-    seen = []
-    fill = upsample3d.plan.Plan.fill
-
-    def spy(plan, *arrays):
-        seen.append(plan.problem.op)
-        return fill(plan, *arrays)
-
-    monkeypatch.setattr(upsample3d.plan.Plan, "fill", spy)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield seen
-    torch.set_num_threads(threads)
+def runs(runs, one_thread):
+    """In every test."""
+    return runs
 
 
 def volume(*shape, dtype=torch.float64, memory_format=PLAIN):

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import upsample3d.plan
-
 torch = pytest.importorskip("torch")
 
 import upsample3d.torch as backend  # noqa: E402
@@ -21,20 +19,9 @@ FORMATS = pytest.mark.parametrize("memory_format", torch_steps.FORMATS)
 
 
 @pytest.fixture(autouse=True)
-def runs(monkeypatch):
-    """The plans that have run, by the name of their op."""
-    seen = []
-    fill = upsample3d.plan.Plan.fill
-
-    def spy(plan, *arrays):
-        seen.append(plan.problem.op)
-        return fill(plan, *arrays)
-
-    monkeypatch.setattr(upsample3d.plan.Plan, "fill", spy)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield seen
-    torch.set_num_threads(threads)
+def runs(runs, one_thread):
+    """In every test."""
+    return runs
 
 
 def both(network, x, runs):

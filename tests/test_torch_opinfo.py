@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import pytest
 
-import upsample3d.plan
-
 torch = pytest.importorskip("torch")
 pytest.importorskip("expecttest", reason="torch.testing._internal wants it")
 
@@ -28,21 +26,10 @@ VARIANTS = [
 
 
 @pytest.fixture(autouse=True)
-def runs(monkeypatch):
-    """The override is on; the ops that have run on it."""
-    seen = []
-    fill = upsample3d.plan.Plan.fill
-
-    def spy(plan, *arrays):
-        seen.append(plan.problem.op)
-        return fill(plan, *arrays)
-
-    monkeypatch.setattr(upsample3d.plan.Plan, "fill", spy)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # gradcheck's small products wait for more
+def runs(runs, one_thread):
+    """In every test; the override is on."""
     with backend.enabled():
-        yield seen
-    torch.set_num_threads(threads)
+        yield runs
 
 
 @pytest.fixture(scope="module")
