@@ -31,12 +31,13 @@ template <class real, class function> INLINE void with_element(int64_t dtype, fu
 
 /* ---- Sums of rows: the one primitive of all three axes ---- */
 
-/* V vectors of sum[x] = w[0]*row0[x] + w[1]*row1[x] + ..., rows `stride` bytes apart, continuing `sum` when onto. */
+/* V vectors of sum[x] = w[0]*row0[x] + w[1]*row1[x] + ..., rows `stride` bytes apart, continuing `sum` when onto; +0.0
+ * without terms. */
 template <int V, bool unit, class real, class element, class out>
 INLINE void sum_vectors(out *sum, const element *row, int64_t stride, int64_t terms, const real *w, bool onto) {
-    vec<real> total[V], term[V];
-    load_vectors<V, real>(total, row);
-    if (!unit) {
+    vec<real> total[V] = {}, term[V];
+    if (terms > 0) load_vectors<V, real>(total, row);
+    if (!unit && terms > 0) {
 #pragma GCC unroll 4
         for (int v = 0; v < V; v++) total[v] *= w[0];
     }
@@ -82,6 +83,7 @@ INLINE void sum_run(out *sum, const element *row, int64_t stride, int64_t terms,
 /* Calls work with the number of terms, up to four as a constant of the compiler's. */
 template <class function> INLINE void with_terms(int64_t terms, function work) {
     switch (terms) {
+    case 0: work(std::integral_constant<int64_t, 0>()); break;
     case 1: work(std::integral_constant<int64_t, 1>()); break;
     case 2: work(std::integral_constant<int64_t, 2>()); break;
     case 3: work(std::integral_constant<int64_t, 3>()); break;
@@ -101,10 +103,7 @@ static __attribute__((noinline)) void sum_streams(real *sum, const element *row,
         row = at(row, STREAMS * stride);
         if (!unit) w += STREAMS;
     }
-    if (terms == 0)
-        memset(sum, 0, n * sizeof(real)); /* an empty band gives +0.0 */
-    else
-        with_terms(terms, [=](auto count) { sum_run<unit>(sum, row, stride, count, w, n, onto); });
+    with_terms(terms, [=](auto count) { sum_run<unit>(sum, row, stride, count, w, n, onto); });
 }
 
 /* sum[x] (+)= w[0]*row0[x] + w[1]*row1[x] + ... for x < n: n elements of `terms` rows that lie `stride` bytes apart. */
@@ -120,32 +119,33 @@ static inline void sum_rows(real *sum, const char *row, int64_t dtype, int64_t s
     });
 }
 
-/* Results of as many terms each are summed together, so that a loop has no branches for them. */
+/* Results of `terms` terms each: result k, a row of n, from rows[lo[k]] on with the weights w[k * terms] on. */
+template <bool unit, class real, class out, class count>
+INLINE void sum_alike(out *sums, int64_t sums_stride, const real *rows, int64_t stride, const int64_t *lo, count terms,
+                      const real *w, int64_t results, int64_t n) {
+    for (int64_t k = 0; k < results; k++) {
+        const real *row = at(rows, lo[k] * stride);
+        if (n == LANES<real>)
+            sum_vectors<1, unit>(sums, row, stride, terms, w, false);
+        else
+            sum_run<unit>(sums, row, stride, terms, w, n, false);
+        sums = at(sums, sums_stride);
+        if (!unit) w += terms;
+    }
+}
+
+/* Neighbours of as many terms each are summed together, so that their loop has no branches for them. */
 template <bool unit, class real, class out>
 static __attribute__((noinline)) void sum_results(out *sums, int64_t sums_stride, const real *rows, int64_t stride,
                                                   const band_t *band, int64_t first, int64_t last, int64_t n) {
     const int64_t *lo = band->lo, *start = band->start;
     rows = at(rows, -lo[first] * stride);
-    for (int64_t k = first; k < last;) {
-        int64_t terms = start[k + 1] - start[k], end = k + 1;
-        while (end < last && start[end + 1] - start[end] == terms) end++;
-        if (terms == 0) {
-            for (; k < end; k++, sums = at(sums, sums_stride)) {
-                int64_t x = 0;
-                for (; x + LANES<real> <= n; x += LANES<real>) store(sums + x, vec<real>{});
-                for (; x < n; x++) sums[x] = out{};
-            }
-            continue;
-        }
-        with_terms(terms, [&](auto count) {
-            for (; k < end; k++, sums = at(sums, sums_stride)) {
-                const real *w = unit ? nullptr : (const real *)band->w + start[k];
-                const real *row = at(rows, lo[k] * stride);
-                if (n == LANES<real>)
-                    sum_vectors<1, unit>(sums, row, stride, count, w, false);
-                else
-                    sum_run<unit>(sums, row, stride, count, w, n, false);
-            }
+    for (int64_t k = first, end; k < last; k = end) {
+        int64_t terms = start[k + 1] - start[k];
+        for (end = k + 1; end < last && start[end + 1] - start[end] == terms;) end++;
+        with_terms(terms, [=](auto count) __attribute__((always_inline)) {
+            sum_alike<unit>(at(sums, (k - first) * sums_stride), sums_stride, rows, stride, lo + k, count,
+                            unit ? nullptr : (const real *)band->w + start[k], end - k, n);
         });
     }
 }

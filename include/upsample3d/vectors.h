@@ -188,13 +188,20 @@ template <class element, int V, class real, class out> INLINE void store_sums(ou
 /* ---- Lanes by number: of one register, or of two, b's lanes following a's; numbers beyond them give any lane ---- */
 
 #if VECTOR_BYTES == 64
+typedef __mmask16 lanes_on;
+INLINE lanes_on not_zero(floats x) { return _mm512_cmp_ps_mask((__m512)x, _mm512_setzero_ps(), _CMP_NEQ_UQ); }
+INLINE floats keep(lanes_on on, floats x) { return (floats)_mm512_maskz_mov_ps(on, (__m512)x); }
 INLINE floats lookup(floats a, ints index) {
     return (floats)_mm512_maskz_permutexvar_ps(0xffff, (__m512i)index, (__m512)a); /* gcc 12 warns of the plain form */
 }
 INLINE floats lookup(floats a, floats b, ints index) {
     return (floats)_mm512_permutex2var_ps((__m512)a, (__m512i)index, (__m512)b);
 }
-#elif VECTOR_BYTES == 32
+#else
+typedef words lanes_on;
+INLINE lanes_on not_zero(floats x) { return (words)((same_bits<words>(x) << 1) != 0); }
+INLINE floats keep(lanes_on on, floats x) { return same_bits<floats>(same_bits<words>(x) & on); }
+#if VECTOR_BYTES == 32
 INLINE floats lookup(floats a, ints index) { return (floats)_mm256_permutevar8x32_ps((__m256)a, (__m256i)index); }
 INLINE floats lookup(floats a, floats b, ints index) {
     return (floats)_mm256_blendv_ps((__m256)lookup(a, index), (__m256)lookup(b, index), (__m256)(index << 28));
@@ -208,6 +215,7 @@ INLINE floats lookup(floats a, floats b, ints index) {
     return floats{both[index[0]], both[index[1]], both[index[2]], both[index[3]]};
 }
 INLINE floats lookup(floats a, ints index) { return lookup(a, a, index); }
+#endif
 #endif
 
 /* ---- A cache line past the cache, where there is such a store ---- */

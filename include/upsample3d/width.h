@@ -100,17 +100,17 @@ INLINE reach_t reach(const lookup_t *table, int64_t x) {
 
 /* G * V results of `count` rows: target[r][x] = sum over t < T of w[t][x] * rows[r][first[x] + t * step - origin].
  *
- * The sources of a term lie within 2 V lanes; narrow: those of all terms within V. They are drawn back where they would
+ * P terms at a time share a window of sources: V of them if narrow, else 2 V. Windows are drawn back where they would
  * pass the row's end. A result with fewer terms has weight 0 there, and what it looks up counts as +0 times -0: it adds
- * -0.0, which changes no sum. Cost: T permutations for V results, and three instructions beside each.
+ * -0.0, which changes no sum. Cost: T permutations for V results, and two instructions beside each.
  */
-template <int T, int G, bool narrow, class element>
+template <int T, int G, int P, bool narrow, class element>
 INLINE void look_up(element *target, int64_t target_stride, const float *rows, int64_t stride, int64_t count,
                     int64_t width, const lookup_t *table, int64_t x, int64_t origin, int64_t n) {
     constexpr int V = LANES<float>;
     const float *from[G][T];
     ints index[G][T];
-    words used[G][T];
+    lanes_on used[G][T];
     floats weight[G][T];
     int64_t last = width - (narrow ? V : 2 * V);
     if (last < 0) last = 0;
@@ -119,22 +119,26 @@ INLINE void look_up(element *target, int64_t target_stride, const float *rows, i
 #pragma GCC unroll 6
         for (int t = 0; t < T; t++) {
             const int32_t *first = table->first + x + g * V;
-            int64_t begin = reach(table, x + g * V).least - origin + (narrow ? 0 : t * table->step);
+            int64_t begin = reach(table, x + g * V).least - origin + t / P * P * table->step;
             if (begin > last) begin = last;
             from[g][t] = rows + begin;
             index[g][t] = read<ints>(first) + (int32_t)(t * table->step - origin - begin);
             weight[g][t] = load(table->w + t * table->stride + x + g * V);
-            used[g][t] = (words)((same_bits<words>(weight[g][t]) << 1) != 0);
+            used[g][t] = not_zero(weight[g][t]);
         }
     for (int64_t r = 0; r < count; r++) {
-        floats sum[G];
+        floats sum[G], low, high;
 #pragma GCC unroll 2
         for (int g = 0; g < G; g++)
 #pragma GCC unroll 6
             for (int t = 0; t < T; t++) {
-                const float *row = at(from[g][t], r * stride);
-                floats term = narrow ? lookup(load(row), index[g][t]) : lookup(load(row), load(row + V), index[g][t]);
-                term = same_bits<floats>(same_bits<words>(term) & used[g][t]) * weight[g][t];
+                if (t % P == 0) {
+                    const float *row = at(from[g][t], r * stride);
+                    low = load(row);
+                    if (!narrow) high = load(row + V);
+                }
+                floats term = narrow ? lookup(low, index[g][t]) : lookup(low, high, index[g][t]);
+                term = keep(used[g][t], term) * weight[g][t];
                 sum[g] = t ? sum[g] + term : term;
             }
         if (n >= G * V)
@@ -149,19 +153,23 @@ template <int T, class element>
 static __attribute__((noinline)) void look_up_terms(element *target, int64_t target_stride, const float *rows,
                                                     int64_t stride, int64_t count, int64_t width, const lookup_t *table,
                                                     int64_t begin, int64_t origin, int64_t n) {
-    constexpr int V = LANES<float>;
+    constexpr int V = LANES<float>, PAIR = T > 1 ? 2 : 1;
     int64_t more = (T - 1) * table->step;
     for (int64_t x = 0; x < n;) {
         bool two = T <= 2 && x + 2 * V <= n;
         if (x > n - V && n >= V) x = n - V; /* the last ones overlap */
-        bool narrow = reach(table, begin + x).span + more < V && (!two || reach(table, begin + x + V).span + more < V);
+        int64_t span = reach(table, begin + x).span;
+        bool narrow = span + more < V && (!two || reach(table, begin + x + V).span + more < V);
         if (narrow && two)
-            look_up<T, T <= 2 ? 2 : 1, true>(target + x, target_stride, rows, stride, count, width, table, begin + x,
-                                             origin, n);
+            look_up<T, T <= 2 ? 2 : 1, T, true>(target + x, target_stride, rows, stride, count, width, table, begin + x,
+                                                origin, n);
         else if (narrow)
-            look_up<T, 1, true>(target + x, target_stride, rows, stride, count, width, table, begin + x, origin, n);
+            look_up<T, 1, T, true>(target + x, target_stride, rows, stride, count, width, table, begin + x, origin, n);
+        else if (T > 1 && span + table->step < 2 * V)
+            look_up<T, 1, PAIR, false>(target + x, target_stride, rows, stride, count, width, table, begin + x, origin,
+                                       n);
         else
-            look_up<T, 1, false>(target + x, target_stride, rows, stride, count, width, table, begin + x, origin, n);
+            look_up<T, 1, 1, false>(target + x, target_stride, rows, stride, count, width, table, begin + x, origin, n);
         x += narrow && two ? 2 * V : V;
     }
 }

@@ -35,6 +35,10 @@ AHEAD_BYTES = 200_000
 """New source bytes of a tile that are asked for ahead at most; of 16-bit elements any number.
 Measured on 32 -> 64: 1.2 (float32) and 1.7 (bfloat16) times as fast; more helps float32 no more."""
 
+AHEAD_FROM = 14_000_000
+"""Sources from this size on are. Less lies in an L3 of 32 MB, where the CPU's own prefetching keeps
+pace and asking costs 5 to 12 %."""
+
 GROUP_BYTES = 131_072
 """Reals of the rows that are finished together, so that they, their columns and the sums of those
 fit an L2 beside the block."""
@@ -140,7 +144,9 @@ def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: i
     most = max(1, GROUP_BYTES // (group * lanes * realsize))
     w_run = _run(w, most, VECTOR, -(-len(w.lo) // most))
     width, line = _span(w, w_run) * lanes, w_run * lanes * itemsize
-    result_bytes = memory.planes * lanes * len(d.lo) * len(h.lo) * len(w.lo) * itemsize
+    plane_bytes = memory.planes * lanes * itemsize
+    source_bytes = plane_bytes * d.sources * h.sources * w.sources
+    result_bytes = plane_bytes * len(d.lo) * len(h.lo) * len(w.lo)
     large = memory.result_row and result_bytes >= STREAM_BYTES
     in_one_run = memory.result_slab and w_run == len(w.lo)
     stream = large and (line >= LINE_BYTES or in_one_run)
@@ -164,6 +170,7 @@ def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: i
     in_place = d.kind != SUM and memory.source_row and itemsize == realsize
     summed = h.kind == SUM or (h.kind == PICK and group > 1)
     own_rows = (short or not memory.source_row) if pick else (short or summed)
+    ahead = source_bytes if itemsize == 2 else AHEAD_BYTES
     lines = (stream or not memory.result_row) and not (pick and w.kind == SAME)
     slack, padded = 2 * VECTOR if short else 0, max(width, VECTOR)
     sums = (
@@ -180,7 +187,7 @@ def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: i
         in_place=in_place,
         w_form=w_form,
         own_rows=own_rows,
-        ahead=result_bytes if itemsize == 2 else AHEAD_BYTES,
+        ahead=ahead if source_bytes >= AHEAD_FROM else 0,
         group=group,
         stream=stream,
         h_run=h_run,
