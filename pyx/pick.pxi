@@ -27,8 +27,12 @@ cdef void pick_rows(const job_t *job, char *target, int64_t target_stride, const
     if job.w_form != W_LOOKUP:
         source += job.w.lo[w0] * job.source.w
         for r in range(count):
-            pick_row(target + r * target_stride, source + row[r] * job.source.h, job.source.w,
-                     job.source.lane, job.w.lo + w0, n, job.lanes, job.itemsize)
+            if r > 0 and row[r] == row[r - 1]:
+                memcpy(target, target - target_stride, n * job.lanes * job.itemsize)
+            else:
+                pick_row(target, source + row[r] * job.source.h, job.source.w, job.source.lane,
+                         job.w.lo + w0, n, job.lanes, job.itemsize)
+            target += target_stride
     elif not job.own_rows:
         pick_lanes(target, target_stride, source, job.source.h, row, count, job.itemsize, width,
                    &job.table, begin, n * job.lanes)
@@ -56,7 +60,8 @@ cdef void pick_tile(const job_t *job, const char *source, char *result, char *sc
     while h < tile.h1:
         count = min(job.group, tile.h1 - h)
         if job.stream or not job.result_row:
-            pick_rows(job, lines, line_bytes, source, packed, h, count, tile.w0, n)
+            if h == tile.h0 or job.group > 1 or job.h.lo[h] != job.h.lo[h - 1]:  # else it lies there
+                pick_rows(job, lines, line_bytes, source, packed, h, count, tile.w0, n)
             deliver_rows(job, result, lines, line_bytes, count, n)
         else:
             pick_rows(job, result, job.result.h, source, packed, h, count, tile.w0, n)

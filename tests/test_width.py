@@ -78,3 +78,17 @@ def test_nothing_beyond_a_row_is_seen(op, channels):
         clean = getattr(up, op)(x.copy(), data_format="NDHWC", **options)
         assert not np.isnan(got).any()
         assert got.tobytes() == clean.tobytes()
+
+
+@pytest.mark.parametrize("channels", [1, 3, 32])
+@pytest.mark.parametrize("w", [(16, 64), (24, 60), (500, 1100)])
+@pytest.mark.parametrize("h", [(11, 33), (7, 17), (2, 70)])
+def test_rows_that_repeat(h, w, channels):
+    """Rows of the same source follow each other, in groups of any number, into strided memory."""
+    x = integers((2, channels, 2, h[0], w[0]), "float32")
+    wanted = np.arange(3) * 2 // 3, np.arange(h[1]) * h[0] // h[1], np.arange(w[1]) * w[0] // w[1]
+    for order in ((0, 1, 2, 3, 4), (0, 2, 3, 4, 1)):
+        room = np.empty([(2, channels, 3, h[1], 2 * w[1])[a] for a in order], np.float32)
+        out = room.transpose(np.argsort(order))[..., ::2]
+        up.nearest(x, output_size=(3, h[1], w[1]), out=out)
+        assert np.array_equal(out, x[:, :, *np.ix_(*wanted)])

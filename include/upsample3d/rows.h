@@ -119,47 +119,48 @@ static inline void sum_rows(real *sum, const char *row, int64_t dtype, int64_t s
     });
 }
 
-/* Results of `terms` terms each: result k, a row of n, from rows[lo[k]] on with the weights w[k * terms] on. */
-template <bool unit, class real, class out, class count>
-INLINE void sum_alike(out *sums, int64_t sums_stride, const real *rows, int64_t stride, const int64_t *lo, count terms,
-                      const real *w, int64_t results, int64_t n) {
-    for (int64_t k = 0; k < results; k++) {
-        const real *row = at(rows, lo[k] * stride);
-        if (n == LANES<real>)
-            sum_vectors<1, unit>(sums, row, stride, terms, w, false);
-        else
-            sum_run<unit>(sums, row, stride, terms, w, n, false);
-        sums = at(sums, sums_stride);
-        if (!unit) w += terms;
+/* Calls work with a row's length: as a constant of the compiler's, if it is the vectors that a loop takes at once. */
+template <class real, class function> INLINE void with_length(int64_t n, function work) {
+    constexpr int V = LANES<real>;
+    switch (n) {
+    case V: work(std::integral_constant<int64_t, V>()); break;
+    case 2 * V: work(std::integral_constant<int64_t, 2 * V>()); break;
+    case 4 * V: work(std::integral_constant<int64_t, 4 * V>()); break;
+    default: work(n);
     }
 }
 
-/* Neighbours of as many terms each are summed together, so that their loop has no branches for them. */
-template <bool unit, class real, class out>
+/* Results first .. last of a band; neighbours of as many terms each are summed together, so that their loop has no
+ * branches for them. */
+template <bool unit, class real, class out, class length>
 static __attribute__((noinline)) void sum_results(out *sums, int64_t sums_stride, const real *rows, int64_t stride,
-                                                  const band_t *band, int64_t first, int64_t last, int64_t n) {
+                                                  const band_t *band, int64_t first, int64_t last, length n) {
     const int64_t *lo = band->lo, *start = band->start;
     rows = at(rows, -lo[first] * stride);
     for (int64_t k = first, end; k < last; k = end) {
         int64_t terms = start[k + 1] - start[k];
         for (end = k + 1; end < last && start[end + 1] - start[end] == terms;) end++;
         with_terms(terms, [=](auto count) __attribute__((always_inline)) {
-            sum_alike<unit>(at(sums, (k - first) * sums_stride), sums_stride, rows, stride, lo + k, count,
-                            unit ? nullptr : (const real *)band->w + start[k], end - k, n);
+            const real *w = unit ? nullptr : (const real *)band->w + start[k];
+            out *sum = at(sums, (k - first) * sums_stride);
+            for (int64_t j = k; j < end; j++, sum = at(sum, sums_stride), w += unit ? 0 : count)
+                sum_run<unit>(sum, at(rows, lo[j] * stride), stride, count, w, n, false);
         });
     }
 }
 
-/* Results first .. last of a band, each a row of n elements; rows[0] is source lo[first]. Strides in bytes. */
+/* The same, each a row of n elements; rows[0] is source lo[first]. Strides in bytes. */
 template <class real>
 static inline void sum_band(char *sums, int64_t dtype, int64_t sums_stride, const real *rows, int64_t stride,
                             const band_t *band, int64_t first, int64_t last, int64_t n) {
     with_element<real>(dtype, [=](auto element) {
         auto *elements = (decltype(element) *)sums;
-        if (band->w)
-            sum_results<false>(elements, sums_stride, rows, stride, band, first, last, n);
-        else
-            sum_results<true>(elements, sums_stride, rows, stride, band, first, last, n);
+        with_length<real>(n, [=](auto length) {
+            if (band->w)
+                sum_results<false>(elements, sums_stride, rows, stride, band, first, last, length);
+            else
+                sum_results<true>(elements, sums_stride, rows, stride, band, first, last, length);
+        });
     });
 }
 
