@@ -237,6 +237,33 @@ def test_out_overloads(mode, runs):
     assert len(runs) == 5
 
 
+@pytest.mark.skipif(not hasattr(torch.library, "get_kernel"), reason="out= stays stock's there")
+def test_out_in_any_memory(runs):
+    """Where out lies over its source, in storages of their own too, or is not aligned: stock's."""
+    x = integers(1, 2, 3, 2, 2)
+    wanted = aten.upsample_nearest3d(x, [6, 4, 4])
+
+    def up(source, out):
+        with backend.enabled():
+            aten.upsample_nearest3d.out(source, [6, 4, 4], out=out)
+        return len(runs)
+
+    memory = torch.zeros(300)
+    ahead, whole, behind = memory[8:32], memory[32:224], memory[224:248]
+    for source in (ahead, behind):
+        out = whole.view(wanted.shape)
+        assert up(source.view(x.shape).copy_(x), out) == 1
+        assert torch.equal(out, wanted)
+        runs.clear()
+    for begin in (9, 33, 128, 223):
+        source = memory[begin : begin + 24]
+        for shared in (source, torch.from_numpy(source.numpy())):
+            assert up(shared.view(x.shape), whole.view(wanted.shape)) == 0
+    out = torch.frombuffer(bytearray(800), dtype=torch.float32, offset=1, count=192)
+    assert up(x, out.view(wanted.shape)) == 0
+    assert torch.equal(out.view(wanted.shape), wanted)
+
+
 def test_negative_views_and_zero_tensors():
     z = torch.complex(integers(1, 2, 4, 4, 4), integers(1, 2, 4, 4, 4) + 1)
     g = z.conj().imag

@@ -249,6 +249,20 @@ def python(code: str, **environment: str) -> str:
     return run.stdout.strip()
 
 
+def test_without_the_allocator_of_compiled_code():
+    """A private function of PyTorch's, which a version may lack."""
+    code = """
+import torch
+del torch._C._dynamo.guards._empty_strided_cpu
+import upsample3d.torch as backend
+g = torch.ones(1, 2, 4, 4, 4, dtype=torch.float64).contiguous(memory_format=torch.channels_last_3d)
+with backend.enabled(), torch.device("meta"):
+    x = torch.ops.aten.upsample_nearest3d_backward(g, [4, 4, 4], [1, 2, 2, 2, 2])
+print(x.device, x.dtype, x.stride(), bool((x == 8).all()))
+"""
+    assert python(code) == "cpu torch.float64 (16, 1, 8, 4, 2) True"
+
+
 def test_upsample3d_alone_does_not_import_torch():
     code = """
 import sys, upsample3d
