@@ -16,8 +16,6 @@ from . import schedule
 from .plan import Plan
 from .status import ParameterError, ParameterTypeError
 
-Key = tuple[Any, ...]
-
 DTYPES = {
     torch.float32: np.dtype(np.float32),
     torch.float16: np.dtype(np.float16),
@@ -34,8 +32,6 @@ def _empty(size: Sequence[int], stride: Sequence[int], dtype: torch.dtype) -> to
 with suppress(AttributeError):  # PyTorch's own kernels call this one, which takes half the time
     _empty = torch._C._dynamo.guards._empty_strided_cpu
 
-_address = torch.Tensor.data_ptr  # unbound, because a subclass may have its own
-
 Ready = tuple[Plan, tuple[int, ...], tuple[int, ...]]
 """A Plan, and the size and stride (in elements) of a new result."""
 
@@ -45,7 +41,7 @@ def run(
     source: torch.Tensor,
     output_size: Sequence[int],
     input_size: Sequence[int] | None,
-    rest: Key,
+    rest: tuple[Any, ...],
     strict: bool = False,
     out: torch.Tensor | None = None,
 ) -> torch.Tensor | None:
@@ -56,24 +52,33 @@ def run(
     whatever the source, as PyTorch's are; else results keep the source's memory format. out: the
     tensor to fill. Runs with at most torch.get_num_threads() threads.
     """
-    if out is not None and out.dtype is not source.dtype:
+    source = _plain(source)
+    into = None if out is None else _plain(out)
+    if into is not None and into.dtype is not source.dtype:
         return None
     ready = _prepare(
         op, source.dtype, source.shape, source.stride(), tuple(output_size),
         None if input_size is None else tuple(input_size), rest, strict,
-        None if out is None else (out.shape, out.stride()),
+        None if into is None else (into.shape, into.stride()),
         torch.get_num_threads(), schedule.allowed_threads(),
     )  # fmt: skip
     if ready is None:
         return None
     plan, size, stride = ready
-    if out is None:
-        out = _empty(size, stride, source.dtype)
-    elif not _apart(source, out):
+    if into is None:
+        out = into = _empty(size, stride, source.dtype)
+    elif not _apart(source, into):
         return None
     workspace = np.empty(plan.workspace_size, np.uint8) if plan.workspace_size else None
-    plan.fill(_address(source), _address(out), workspace)
+    plan.fill(source.data_ptr(), into.data_ptr(), workspace)
     return out
+
+
+def _plain(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor without the methods and the __torch_function__ that a subclass may have."""
+    if type(tensor) is not torch.Tensor:
+        tensor = torch.Tensor.as_subclass(tensor, torch.Tensor)
+    return tensor
 
 
 def _apart(source: torch.Tensor, out: torch.Tensor) -> bool:
@@ -84,7 +89,7 @@ def _apart(source: torch.Tensor, out: torch.Tensor) -> bool:
 
 def _reach(tensor: torch.Tensor) -> tuple[int, int]:
     """Where the bytes of a tensor with elements begin and end."""
-    begin = _address(tensor)
+    begin = tensor.data_ptr()
     last = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
     return begin, begin + (last + 1) * tensor.itemsize
 
@@ -126,7 +131,7 @@ def _prepare(
     stride: tuple[int, ...],
     output_size: tuple[int, ...],
     input_size: tuple[int, ...] | None,
-    rest: Key,
+    rest: tuple[Any, ...],
     strict: bool,
     out: tuple[tuple[int, ...], tuple[int, ...]] | None,
     threads: int,
