@@ -100,6 +100,7 @@ WRONG = [
     {"size": 4, "recompute_scale_factor": True},
     {"size": 4, "mode": "nearest", "align_corners": True},
     {"size": 4, "mode": "nearest-exact", "align_corners": False},
+    {"size": 4, "mode": "trilinear", "align_corners": 1},
     {"size": 4, "mode": "bilinear"},
     {"size": 4, "mode": "bicubic"},
     {"size": 4, "mode": "cubic"},

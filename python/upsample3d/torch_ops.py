@@ -192,7 +192,7 @@ def _asked(
         or input.layout is not torch.strided
         or input.dtype not in torch_kernels.DTYPES
         or mode not in MODES
-        or (align_corners is not None and mode != "trilinear")
+        or not (align_corners is None or (mode == "trilinear" and isinstance(align_corners, bool)))
         or (size is None) == (scale_factor is None)
         or (recompute_scale_factor and size is not None)
     ):
