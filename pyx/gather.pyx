@@ -283,7 +283,7 @@ cdef class Job:
         )
 
     def run(self, source, result, workspace, int threads):
-        """Fills result from source, arrays or addresses; between slabs, pending signals are heard."""
+        """Fills result from source, arrays or addresses; between slabs, signals are heard."""
         cdef const job_t *job = &self.job
         cdef const char *from_ = <const char *>address(source)
         cdef char *to = <char *>address(result)
