@@ -179,7 +179,9 @@ cdef extern from *:
 
 
 cdef void *address(array) except? NULL:
-    """Where an array's first element lies. The array must outlive the address."""
+    """Where an array's first element lies, or a number says it does. It must outlive the use."""
+    if isinstance(array, int):
+        return <void *><uintptr_t>array
     capsule = array.__array_struct__
     return (<array_interface_t *>PyCapsule_GetPointer(capsule, NULL)).data
 
@@ -281,7 +283,7 @@ cdef class Job:
         )
 
     def run(self, source, result, workspace, int threads):
-        """Fills result from source; between slabs of units, pending signals are heard."""
+        """Fills result from source, arrays or addresses; between slabs, signals are heard."""
         cdef const job_t *job = &self.job
         cdef const char *from_ = <const char *>address(source)
         cdef char *to = <char *>address(result)

@@ -23,6 +23,7 @@ def test_doctest():
     assert doctest.DocTestRunner().run(example).failed == 0
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit.script")  # PyTorch's compiler about itself
 def test_python_blocks():
     """The blocks without a prompt build on each other."""
     blocks = re.findall(r"^```python\n(?!>>>)(.*?)^```", README, flags=re.M | re.S)
@@ -34,7 +35,7 @@ def test_python_blocks():
         exec(block, names)
         if torch:
             exec("upsample3d.torch.disable()", names)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     assert names["output"].shape == (1, 8, 64, 64, 64)
 
 

@@ -91,7 +91,13 @@ def magnitude(x, i, o, s, align_corners, backward):
 @pytest.mark.parametrize("backward", [False, True], ids=["forward", "backward"])
 @pytest.mark.parametrize("align_corners", [False, True])
 def test_trilinear_is_within_rounding_of_stock(align_corners, backward, cases):
-    """|ours - stock| <= n 2^-23 sum |w g|; against fp64, as a rule stock's worst and an ulp."""
+    """|ours - stock| <= n 2^-23 sum |w g|; against fp64, stock's worst and an ulp, but for luck.
+
+    Forward this holds for every size. Of the 35,070 gradients it does for all but 13, in each of
+    which a single element of up to 1,248 is off by 1.8 to 3.1 ulp of sum |w g| where stock's worst
+    is 0.5 to 1.7; in 14 others it is stock whose worst is more than an ulp beyond ours. What stock
+    does otherwise, and that nothing else differs, says the next test.
+    """
     random = np.random.default_rng(2)
 
     def source(i, o):
@@ -117,13 +123,48 @@ def test_trilinear_is_within_rounding_of_stock(align_corners, backward, cases):
         a, b = (each.reshape(ROWS, -1).double().numpy() for each in (ours, stock))
         assert (np.abs(a - b) <= terms * 2.0**-23 * total).all(), (i, o, s)
         ulp = np.spacing(total.astype(np.float32)).astype(np.float64)
-        worst = np.max(np.abs(b - truth) / ulp)
-        excess.append(np.max(np.abs(a - truth) / ulp) - worst)
-    # Both are worst cases of random sums, and stock fuses multiplications with additions: in a few
-    # sizes of a thousand, long windows all, ours is worse by more.
-    assert np.mean(np.array(excess) > 1) <= 0.003
-    assert np.mean(excess) < 0.25
-    assert np.max(excess) < 3
+        beyond = np.abs(a - truth) / ulp - np.max(np.abs(b - truth) / ulp)
+        assert np.sum(beyond > 1) <= backward, (i, o, s)
+        excess.append(np.max(beyond))
+    assert np.sum(np.array(excess) > 1) <= max(1, len(cases) / 2000)
+    assert np.mean(excess) < 0.2
+    assert np.max(excess) < 2.5
+
+
+def sums(x, m, fused):
+    """x m in float32, ascending; products round before they are added, or, fused, do not."""
+    found = np.zeros((len(x), m.shape[1]), np.float32)
+    for element, row in zip(x.T, m, strict=True):
+        (reached,) = np.nonzero(row)
+        products = element[:, None].astype(np.float64) * row[reached]  # exact
+        if not fused:
+            products = products.astype(np.float32)
+        found[:, reached] = (found[:, reached] + products.astype(np.float64)).astype(np.float32)
+    return found
+
+
+@CASES
+@pytest.mark.parametrize("align_corners", [False, True])
+def test_trilinear_gradients_are_stock_s_but_for_fused_products(align_corners, cases):
+    """Along one axis both are, to the bit, the same sums: of rounded products ours, as they are the
+    same on every CPU; of unrounded ones stock's, whose compiler makes FMAs of them (but at the last
+    input, to which stock adds some outputs in two parts)."""
+    random = np.random.default_rng(2)
+    source = {(i, o): random.standard_normal((4, o)).astype(np.float32) for i, o, _ in cases}
+
+    def ask(i, o, s):
+        g = torch.from_numpy(source[i, o]).reshape(4, 1, 1, 1, o)
+        return aten.upsample_trilinear3d_backward(
+            g, [1, 1, o], [4, 1, 1, 1, i], align_corners, None, None, s
+        )
+
+    fuses = torch.backends.cpu.get_cpu_capability() != "DEFAULT"
+    for (i, o, s), *found in answers(cases, ask):
+        ours, stock = (each.reshape(4, i).numpy() for each in found)
+        m = oracle.matrix("trilinear_backward", i, o, s, align_corners, "torch")
+        assert (ours == sums(source[i, o], m, fused=False)).all(), (i, o, s)
+        if fuses:
+            assert (stock == sums(source[i, o], m, fused=True))[:, :-1].all(), (i, o, s)
 
 
 @pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last_3d])

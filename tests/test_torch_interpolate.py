@@ -100,6 +100,7 @@ WRONG = [
     {"size": 4, "recompute_scale_factor": True},
     {"size": 4, "mode": "nearest", "align_corners": True},
     {"size": 4, "mode": "nearest-exact", "align_corners": False},
+    {"size": 4, "mode": "trilinear", "align_corners": 1},
     {"size": 4, "mode": "bilinear"},
     {"size": 4, "mode": "bicubic"},
     {"size": 4, "mode": "cubic"},
@@ -125,6 +126,12 @@ def test_whatever_else_f_interpolate_does():
         (torch.rand(0, 2, 4, 4, 4), {"size": 2}),
     ):
         assert torch.equal(interpolate(x, **options), F.interpolate(x, **options))
+    for x in (torch.ones(1, 2, 4, 4, 4).to_sparse(), torch.ones(1, 2, 4, 4, 4).to_mkldnn()):
+        with pytest.raises(RuntimeError) as stock:
+            F.interpolate(x, size=2)
+        with pytest.raises(type(stock.value)) as found:
+            interpolate(x, size=2)
+        assert str(found.value) == str(stock.value)
     meta = torch.empty(1, 2, 4, 4, 4, device="meta").contiguous(memory_format=LAST)
     assert interpolate(meta, size=2).stride() == F.interpolate(meta, size=2).stride()
 

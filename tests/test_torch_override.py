@@ -237,6 +237,33 @@ def test_out_overloads(mode, runs):
     assert len(runs) == 5
 
 
+@pytest.mark.skipif(not hasattr(torch.library, "get_kernel"), reason="out= stays stock's there")
+def test_out_in_any_memory(runs):
+    """Where out lies over its source, in storages of their own too, or is not aligned: stock's."""
+    x = integers(1, 2, 3, 2, 2)
+    wanted = aten.upsample_nearest3d(x, [6, 4, 4])
+
+    def up(source, out):
+        with backend.enabled():
+            aten.upsample_nearest3d.out(source, [6, 4, 4], out=out)
+        return len(runs)
+
+    memory = torch.zeros(300)
+    ahead, whole, behind = memory[8:32], memory[32:224], memory[224:248]
+    for source in (ahead, behind):
+        out = whole.view(wanted.shape)
+        assert up(source.view(x.shape).copy_(x), out) == 1
+        assert torch.equal(out, wanted)
+        runs.clear()
+    for begin in (9, 33, 128, 223):
+        source = memory[begin : begin + 24]
+        for shared in (source, torch.from_numpy(source.numpy())):
+            assert up(shared.view(x.shape), whole.view(wanted.shape)) == 0
+    out = torch.frombuffer(bytearray(800), dtype=torch.float32, offset=1, count=192)
+    assert up(x, out.view(wanted.shape)) == 0
+    assert torch.equal(out.view(wanted.shape), wanted)
+
+
 def test_negative_views_and_zero_tensors():
     z = torch.complex(integers(1, 2, 4, 4, 4), integers(1, 2, 4, 4, 4) + 1)
     g = z.conj().imag
@@ -291,8 +318,62 @@ def test_subclasses_and_default_devices_are_left_alone(runs):
         y.sum().backward()
     assert runs == ["nearest", "nearest_backward"]
     assert y.device.type == "cpu"
-    assert not {"numpy", "new_empty_strided", "stride"} & set(calls)
+    assert not {"data_ptr", "stride"} & set(calls)
     assert torch.equal(x.grad, torch.full_like(x, 8))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_subclasses_see_no_more_than_from_stock(mode, runs):
+    """Neither their __torch_function__ nor their methods: PyTorch's kernels are not in Python."""
+
+    class Nosy(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, arguments=(), options=None):
+            calls.append(getattr(function, "__name__", str(function)))
+            return super().__torch_function__(function, types, arguments, options)
+
+        def stride(self, *axes):
+            calls.append("my stride")
+            return super().stride(*axes)
+
+    def step():
+        """As when a hook makes the gradient a subclass: autograd runs the kernel on it."""
+        x = integers(1, 2, 2, 2, 2).requires_grad_()
+        y = F.interpolate(x, scale_factor=2, mode=mode)
+        y.register_hook(lambda g: g.as_subclass(Nosy))
+        (gradient,) = torch.autograd.grad(y, x, torch.ones_like(y))
+        out = torch.zeros(1, 2, 4, 4, 4).as_subclass(Nosy)
+        assert forward(mode).out(x.detach(), [4, 4, 4], *corners(mode), out=out) is out
+        return gradient, out
+
+    calls: list[str] = []
+    wanted = step()
+    by_stock = calls.copy()
+    calls.clear()
+    with backend.enabled():
+        found = step()
+    assert calls == by_stock
+    assert runs[:2] == [mode.replace("-", "_"), mode.replace("-", "_") + "_backward"]
+    for a, b in zip(found, wanted, strict=True):
+        assert type(a) is type(b)
+        torch.testing.assert_close(a, b)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_denormal_numbers_are_kept(mode):
+    """Whatever set_flush_denormal says, which PyTorch's trilinear kernels follow."""
+    x = torch.full((1, 2, 2, 2, 2), 2.0**-140)
+    g = torch.full((1, 2, 4, 4, 4), 2.0**-140)
+    arguments = ([4, 4, 4], [1, 2, 2, 2, 2], *corners(mode))
+    wanted = forward(mode)(x, [4, 4, 4], *corners(mode)), backward(mode)(g, *arguments)
+    assert torch.equal(wanted[1], torch.full_like(x, 2.0**-137))
+    try:
+        torch.set_flush_denormal(True)
+        with backend.enabled():
+            found = forward(mode)(x, [4, 4, 4], *corners(mode)), backward(mode)(g, *arguments)
+    finally:
+        torch.set_flush_denormal(False)
+    assert all(torch.equal(a, b) for a, b in zip(found, wanted, strict=True))
 
 
 def test_threads_are_torch_s(monkeypatch):

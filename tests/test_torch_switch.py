@@ -249,6 +249,20 @@ def python(code: str, **environment: str) -> str:
     return run.stdout.strip()
 
 
+def test_without_the_allocator_of_compiled_code():
+    """A private function of PyTorch's, which a version may lack."""
+    code = """
+import torch
+del torch._C._dynamo.guards._empty_strided_cpu
+import upsample3d.torch as backend
+g = torch.ones(1, 2, 4, 4, 4, dtype=torch.float64).contiguous(memory_format=torch.channels_last_3d)
+with backend.enabled(), torch.device("meta"):
+    x = torch.ops.aten.upsample_nearest3d_backward(g, [4, 4, 4], [1, 2, 2, 2, 2])
+print(x.device, x.dtype, x.stride(), bool((x == 8).all()))
+"""
+    assert python(code) == "cpu torch.float64 (16, 1, 8, 4, 2) True"
+
+
 def test_upsample3d_alone_does_not_import_torch():
     code = """
 import sys, upsample3d
@@ -301,6 +315,42 @@ assert found == [(float(a), float(b)) for a, b in wanted] == [(k, 8.0) for k in 
 print("fine")
 """
     assert python(code, OMP_NUM_THREADS="4") == "fine"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
+def test_a_fork_while_another_thread_switches():
+    """The child can switch, too: it is not left a lock, or half of the kernels."""
+    code = """
+import os, threading, time, warnings, torch
+import upsample3d.torch as backend
+warnings.simplefilter("ignore")
+torch.set_num_threads(1)
+def switch():
+    while not stop.is_set():
+        with backend.enabled():
+            pass
+stop = threading.Event()
+thread = threading.Thread(target=switch)
+thread.start()
+late = time.monotonic() + 100  # a child that hangs is killed, or it would outlive the test
+ends = []
+for _ in range(20):
+    child = os.fork()
+    if child == 0:
+        with backend.enabled():
+            y = torch.nn.functional.interpolate(torch.ones(1, 1, 2, 2, 2), scale_factor=2)
+        os._exit(0 if (y == 1).all() else 1)
+    while (end := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < late:
+        time.sleep(0.002)
+    if end == (0, 0):
+        os.kill(child, 9)
+        end = os.waitpid(child, 0)
+    ends.append(end[1])
+stop.set()
+thread.join()
+print(sum(ends))
+"""
+    assert python(code) == "0"
 
 
 def test_warnings_of_others_are_not_touched():

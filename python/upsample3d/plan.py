@@ -126,10 +126,11 @@ class Plan:
             self.fill(source, out, workspace)
         return out
 
-    def fill(self, source: Array, out: Array, workspace: Array) -> None:
+    def fill(self, source: Array | int, out: Array | int, workspace: Array | None) -> None:
         """A call without a look at the arrays, for rooms that have made them fit; not for N, C = 0.
 
-        It takes half as long where the work is small.
+        source, out: the arrays, or where their first elements lie. workspace: None only where
+        workspace_size is 0. It takes half as long where the work is small.
         """
         threads = self.schedule.threads
         if threads > 1:

@@ -7,6 +7,7 @@ Nothing is compiled against PyTorch: the CPU kernels of its operators are overri
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 import threading
 import warnings
@@ -25,6 +26,10 @@ __all__ = ["disable", "enable", "enabled", "interpolate"]
 Kernel = Callable[..., Any]
 
 _lock = threading.RLock()
+if hasattr(os, "register_at_fork"):  # no child is born in the middle of a switch
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
 _holders: dict[object, bool] = {}  # who wants the kernels -> whether formats are kept, latest last
 _library: Any = None  # what is registered
 _keep = True  # the latest holder's wish

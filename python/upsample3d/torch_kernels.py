@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -12,11 +13,8 @@ import numpy as np
 import torch
 
 from . import schedule
-from .buffers import Array
 from .plan import Plan
 from .status import ParameterError, ParameterTypeError
-
-Key = tuple[Any, ...]
 
 DTYPES = {
     torch.float32: np.dtype(np.float32),
@@ -26,17 +24,16 @@ DTYPES = {
 }
 """The element types that run here."""
 
-_NO_WORKSPACE = np.empty(64, np.uint8)  # a plan that needs none still looks at one
 
-# Unbound, because a subclass may have its own.
-_detach, _numpy, _view = torch.Tensor.detach, torch.Tensor.numpy, torch.Tensor.view
-_threads = torch.get_num_threads
-_new = torch.Tensor.new_empty_strided
+def _empty(size: Sequence[int], stride: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+    return torch.empty_strided(size, stride, dtype=dtype, device="cpu")
 
 
-Ready = tuple[Plan, tuple[int, ...], tuple[int, ...], int, Callable[[torch.Tensor], Array]]
-"""A Plan, the size and stride (in elements) of a new result, the workspace's size, and
-what makes an array of a tensor."""
+with suppress(AttributeError):  # PyTorch's own kernels call this one, which takes half the time
+    _empty = torch._C._dynamo.guards._empty_strided_cpu
+
+Ready = tuple[Plan, tuple[int, ...], tuple[int, ...]]
+"""A Plan, and the size and stride (in elements) of a new result."""
 
 
 def run(
@@ -44,7 +41,7 @@ def run(
     source: torch.Tensor,
     output_size: Sequence[int],
     input_size: Sequence[int] | None,
-    rest: Key,
+    rest: tuple[Any, ...],
     strict: bool = False,
     out: torch.Tensor | None = None,
 ) -> torch.Tensor | None:
@@ -55,29 +52,46 @@ def run(
     whatever the source, as PyTorch's are; else results keep the source's memory format. out: the
     tensor to fill. Runs with at most torch.get_num_threads() threads.
     """
-    if out is not None and out.dtype is not source.dtype:
+    source = _plain(source)
+    into = None if out is None else _plain(out)
+    if into is not None and into.dtype is not source.dtype:
         return None
     ready = _prepare(
         op, source.dtype, source.shape, source.stride(), tuple(output_size),
         None if input_size is None else tuple(input_size), rest, strict,
-        None if out is None else (out.shape, out.stride()),
-        _threads(), schedule.allowed_threads(),
+        None if into is None else (into.shape, into.stride()),
+        torch.get_num_threads(), schedule.allowed_threads(),
     )  # fmt: skip
     if ready is None:
         return None
-    plan, size, stride, workspace_size, array = ready
-    workspace = np.empty(workspace_size, np.uint8) if workspace_size else _NO_WORKSPACE
-    if source.requires_grad:
-        source = _detach(source)
-    if out is None:
-        out = _new(source, size, stride)
-        plan.fill(array(source), array(out), workspace)
-        return out
-    try:
-        plan(array(source), array(_detach(out)), workspace)
-    except (ParameterError, ParameterTypeError):  # memory that overlaps, for example
+    plan, size, stride = ready
+    if into is None:
+        out = into = _empty(size, stride, source.dtype)
+    elif not _apart(source, into):
         return None
+    workspace = np.empty(plan.workspace_size, np.uint8) if plan.workspace_size else None
+    plan.fill(source.data_ptr(), into.data_ptr(), workspace)
     return out
+
+
+def _plain(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor without the methods and the __torch_function__ that a subclass may have."""
+    if type(tensor) is not torch.Tensor:
+        tensor = torch.Tensor.as_subclass(tensor, torch.Tensor)
+    return tensor
+
+
+def _apart(source: torch.Tensor, out: torch.Tensor) -> bool:
+    """Whether the tensors lie in stretches of memory of their own, and `out` is aligned."""
+    (begin, end), (out_begin, out_end) = _reach(source), _reach(out)
+    return out_begin % out.itemsize == 0 and (end <= out_begin or out_end <= begin)
+
+
+def _reach(tensor: torch.Tensor) -> tuple[int, int]:
+    """Where the bytes of a tensor with elements begin and end."""
+    begin = tensor.data_ptr()
+    last = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
+    return begin, begin + (last + 1) * tensor.itemsize
 
 
 def channels_last(shape: Sequence[int], stride: Sequence[int]) -> bool:
@@ -108,12 +122,6 @@ def memory_format(source: torch.Tensor) -> torch.memory_format:
     return torch.channels_last_3d if last else torch.contiguous_format
 
 
-def _bits(tensor: torch.Tensor) -> Array:
-    """A bfloat16 tensor's memory as an array, which PyTorch does not give away as such."""
-    array: Array = _numpy(_view(tensor, torch.int16)).view(ml_dtypes.bfloat16)
-    return array
-
-
 # A Plan cannot be kept in plan.py's cache alone: asking it takes as long as a small call's kernel.
 @lru_cache(maxsize=256)
 def _prepare(
@@ -123,7 +131,7 @@ def _prepare(
     stride: tuple[int, ...],
     output_size: tuple[int, ...],
     input_size: tuple[int, ...] | None,
-    rest: Key,
+    rest: tuple[Any, ...],
     strict: bool,
     out: tuple[tuple[int, ...], tuple[int, ...]] | None,
     threads: int,
@@ -161,5 +169,4 @@ def _prepare(
         )  # fmt: skip
     except (ParameterError, ParameterTypeError):
         return None
-    array = _bits if dtype is torch.bfloat16 else _numpy
-    return plan, size, made, plan.workspace_size, array
+    return plan, size, made

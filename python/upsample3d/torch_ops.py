@@ -163,7 +163,8 @@ def interpolate(
     input: (N, C, D, H, W) on the CPU, float32, float16, bfloat16 or float64, of any memory format,
     which the result and the gradient keep. mode: "nearest", "nearest-exact" or "trilinear".
     Arguments, results and errors are F.interpolate's, which gets whatever else it is given: other
-    devices, types, modes and dimensions. Differentiable any number of times, backward and forward.
+    devices, layouts, types, modes and dimensions. Differentiable any number of times, backward and
+    forward.
     """
     asked = _asked(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
     if asked is None:
@@ -188,9 +189,10 @@ def _asked(
     if (
         input.dim() != 5
         or input.device.type != "cpu"
+        or input.layout is not torch.strided
         or input.dtype not in torch_kernels.DTYPES
         or mode not in MODES
-        or (align_corners is not None and mode != "trilinear")
+        or not (align_corners is None or (mode == "trilinear" and isinstance(align_corners, bool)))
         or (size is None) == (scale_factor is None)
         or (recompute_scale_factor and size is not None)
     ):

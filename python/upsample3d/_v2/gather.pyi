@@ -24,8 +24,8 @@ class Job:
     ) -> bool: ...
     def run(
         self,
-        source: NDArray[np.generic],
-        result: NDArray[np.generic],
+        source: NDArray[np.generic] | int,
+        result: NDArray[np.generic] | int,
         workspace: NDArray[np.generic] | None,
         threads: int,
     ) -> None: ...
