@@ -9,8 +9,8 @@ from libc.string cimport memcpy
 
 from job cimport (COLUMN_BYTES, FLOAT32, FLOAT64, SAME, SUM, W_COLUMNS, W_LANES, W_LOOKUP,
                   band_t, job_t, lookup_t, magic_of, magic_quotient, magic_t, strides_t)
-from rows cimport (ahead_t, clear_rows, enter_default_mode, fenv_t, look_up_rows, move_row, padded,
-                   pick_lanes, pick_row, read_ahead, restore_mode, round_columns, round_row,
+from rows cimport (ahead_t, clear_rows, enter_default_mode, fenv_t, look_up_rows, move_row, pack_slabs,
+                   padded, pick_lanes, pick_row, read_ahead, restore_mode, round_columns, round_row,
                    stream_bytes, stream_end, sum_band, sum_rows, to_columns, vector_lanes)
 
 ctypedef fused real_t:
@@ -49,6 +49,7 @@ cdef void deliver_rows(const job_t *job, char *result, const char *lines, int64_
         lines += line_bytes
 
 
+include "pack.pxi"
 include "sum.pxi"
 include "pick.pxi"
 
@@ -95,12 +96,12 @@ cdef ahead_t slabs_ahead(const job_t *job, const char *source, int64_t unit,
     cdef int64_t slabs = source_end(&job.d, tile.d + 1) - first
     if slabs * size > job.ahead or not in_one_run(job, cols):
         slabs = 0
-    source += place(job, &job.source, tile.plane) + first * job.source.d + h_lo * job.source.h
+    source += place(job, &job.origin, tile.plane) + first * job.source.d + h_lo * job.source.h
     return ahead_t(source, 0, size, slabs, job.source.d, slabs * size // rows + 1)
 
 
 cdef void do_unit(const job_t *job, const char *source, char *result, char *scratch, int64_t unit,
-                  int64_t end) noexcept nogil:
+                  int64_t end, packed_t *packed) noexcept nogil:
     """The unit's tile in all of its planes, group, group + groups, ...; units end before `end`."""
     cdef tile_t tile = tile_of(job, unit)
     cdef ahead_t ahead = ahead_t(NULL, 0, 0, 0, 0, 0)
@@ -110,7 +111,9 @@ cdef void do_unit(const job_t *job, const char *source, char *result, char *scra
     if job.d.kind == SUM and job.inner == 1 and unit + 1 < end:
         ahead = slabs_ahead(job, source, unit + 1, tile.h1 - tile.h0)
     for _walked in range(job.inner):
-        plane_source = source + place(job, &job.source, tile.plane)
+        plane_source = source + place(job, &job.origin, tile.plane)
+        if job.pack:
+            plane_source = pack_tile(job, plane_source, scratch, tile, packed)
         plane_result = result + place(job, &job.result, tile.plane)
         if job.pick and job.w.kind == SAME:
             copy_tile(job, plane_source, plane_result, tile)
@@ -130,6 +133,7 @@ cdef void share(const job_t *job, const char *source, char *result, char *worksp
     """One thread's contiguous part of the units first .. last."""
     cdef int64_t unit, begin = first + (last - first) * thread // threads
     cdef int64_t end = first + (last - first) * (thread + 1) // threads
+    cdef packed_t packed = packed_t(0, 0)
     cdef fenv_t found
     if job.copy_bytes:
         begin, end = begin * job.copy_unit, min(end * job.copy_unit, job.copy_bytes)
@@ -137,7 +141,8 @@ cdef void share(const job_t *job, const char *source, char *result, char *worksp
         return
     found = enter_default_mode()
     for unit in range(begin, end):
-        do_unit(job, source, result, workspace + thread * job.scratch.size, unit, end)
+        do_unit(job, source, result, workspace + thread * job.scratch.size, unit, end,
+                &packed)
     restore_mode(found)
     if job.stream:
         stream_end()
@@ -243,13 +248,18 @@ cdef class Job:
         set_band(&job.w, bands[2], self.arrays)
         job.dtype, job.itemsize = layout.dtype, layout.itemsize
         job.planes, job.channels, job.lanes = layout.planes, layout.channels, layout.lanes
-        job.source, job.result = strides_of(layout.source), strides_of(layout.result)
-        job.source_row, job.source_slab = layout.source_row, layout.source_slab
+        job.origin, job.result = strides_of(layout.source), strides_of(layout.result)
         job.result_row = layout.result_row
         job.copy_bytes, job.copy_unit = schedule.copy_bytes, schedule.copy_unit
         job.inner, job.groups = schedule.inner, schedule.groups
         job.units, job.slab = schedule.units, schedule.slab
         tiles = schedule.tiles
+        job.source, job.pack = job.origin, tiles.pack
+        job.source_row = layout.source_row or tiles.pack > 0
+        job.source_slab = layout.source_slab or tiles.pack > 0
+        if tiles.pack:
+            job.source.lane, job.source.w = job.itemsize, job.lanes * job.itemsize
+            job.source.h, job.source.d = tiles.pack_row, tiles.pack_slab
         job.pick, job.in_place = tiles.pick, tiles.in_place
         job.own_rows, job.ahead = tiles.own_rows, tiles.ahead
         job.w_form, job.group, job.stream = tiles.w_form, tiles.group, tiles.stream

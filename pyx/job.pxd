@@ -45,7 +45,8 @@ cdef extern from "upsample3d/job.h" nogil:
         band_t d, h, w
         lookup_t table
         int64_t planes, channels, lanes
-        strides_t source, result
+        strides_t origin, source, result
+        int64_t pack
         int64_t source_row, result_row, source_slab
         int64_t w_form, in_place, own_rows, ahead, group, stream
         int64_t h_run, w_run, h_runs, w_runs, h_piece, w_piece

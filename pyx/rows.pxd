@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rows.h and width.h as Cython sees them."""
+"""rows.h, width.h and pack.h as Cython sees them."""
 
 from libc.stdint cimport int64_t
 
-from job cimport band_t, lookup_t
+from job cimport band_t, lookup_t, strides_t
 
 
 cdef extern from "upsample3d/rows.h" nogil:
@@ -43,3 +43,9 @@ cdef extern from "upsample3d/width.h" nogil:
                     const lookup_t *table, int64_t begin, int64_t n)
     void pick_row(char *to, const char *row, int64_t row_w, int64_t row_lane, const int64_t *lo,
                   int64_t n, int64_t lanes, int64_t itemsize)
+
+
+cdef extern from "upsample3d/pack.h" nogil:
+    void pack_slabs(char *to, const strides_t *to_bytes, const char *source,
+                    const strides_t *from_bytes, int64_t slabs, int64_t rows, int64_t cols,
+                    int64_t size)

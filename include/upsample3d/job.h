@@ -50,7 +50,7 @@ typedef struct {
     int64_t rows;    /* after H: up to a column's worth of rows of reals */
     int64_t columns; /* the same, turned */
     int64_t sums;    /* after W, still turned; or one row of reals */
-    int64_t packed;  /* one source row of elements, made contiguous */
+    int64_t packed;  /* source elements, made contiguous */
     int64_t lines;   /* result rows of elements, on their way to strided memory */
     int64_t size;    /* of one thread's scratch */
 } scratch_t;
@@ -60,10 +60,12 @@ typedef struct {
     int64_t pick;                  /* every result is one source: elements are moved as bytes, not summed */
     int64_t copy_bytes, copy_unit; /* SCH_ID 0 between alike dense arrays: their size, and bytes per unit; else 0 */
     band_t d, h, w;
-    lookup_t table;           /* of w, for W_LOOKUP */
-    int64_t planes, channels; /* plane p is (n, c) = (p / channels, p % channels) */
-    int64_t lanes;            /* elements that go together along w: C in channels-last memory, else 1 */
-    strides_t source, result;
+    lookup_t table;                 /* of w, for W_LOOKUP */
+    int64_t planes, channels;       /* plane p is (n, c) = (p / channels, p % channels) */
+    int64_t lanes;                  /* elements that go together along w: C in channels-last memory, else 1 */
+    strides_t origin;               /* of the source array */
+    strides_t source, result;       /* of what tiles read, the array or what of it was packed; of the result array */
+    int64_t pack;                   /* slabs of a tile that are packed at a time, if rows are not contiguous; else 0 */
     int64_t source_row, result_row; /* whether a row's elements are contiguous */
     int64_t source_slab;            /* whether a slab's rows are, too */
     int64_t w_form;                 /* W_NONE, W_LANES, W_COLUMNS or W_LOOKUP */

@@ -192,6 +192,25 @@ INLINE void move_elements(char *to, int64_t to_stride, const char *from, int64_t
     for (int64_t x = 0; x < n; x++) memcpy(to + x * to_stride, from + x * from_stride, size);
 }
 
+/* memcpy, but without a call for a few bytes: two copies that overlap, or 16 bytes at a time. */
+INLINE void copy_bytes(char *to, const char *from, int64_t n) {
+    if (n > 128 || n < 2) {
+        memcpy(to, from, n);
+    } else if (n >= 16) {
+        for (int64_t x = 0; x < n - 16; x += 16) memcpy(to + x, from + x, 16);
+        memcpy(to + n - 16, from + n - 16, 16);
+    } else if (n >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + n - 8, from + n - 8, 8);
+    } else if (n >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + n - 4, from + n - 4, 4);
+    } else {
+        memcpy(to, from, 2);
+        memcpy(to + n - 2, from + n - 2, 2);
+    }
+}
+
 /* A row of w x lanes elements between any strides; the inner loop runs along the smaller stride of the result. */
 static inline void move_row(char *to, int64_t to_w, int64_t to_lane, const char *from, int64_t from_w,
                             int64_t from_lane, int64_t w, int64_t lanes, int64_t itemsize) {
@@ -201,7 +220,7 @@ static inline void move_row(char *to, int64_t to_w, int64_t to_lane, const char 
     int64_t from_n = w_inside ? from_w : from_lane, from_rest = w_inside ? from_lane : from_w;
     for (int64_t i = 0; i < rest; i++, to += to_rest, from += from_rest) {
         if (to_n == itemsize && from_n == itemsize)
-            memcpy(to, from, n * itemsize);
+            copy_bytes(to, from, n * itemsize);
         else if (itemsize == 2)
             move_elements<2>(to, to_n, from, from_n, n);
         else if (itemsize == 4)

@@ -185,6 +185,27 @@ template <class element, int V, class real, class out> INLINE void store_sums(ou
     }
 }
 
+/* ---- V x V lanes turned ---- */
+
+/* Swaps the off-diagonal quarters of every 2s x 2s block: done for s = 1, 2, 4, ... this transposes. */
+template <int s, class vector, int... lane>
+INLINE void swap_quarters(vector &a, vector &b, std::integer_sequence<int, lane...>) {
+    constexpr int V = sizeof...(lane);
+    vector upper = __builtin_shufflevector(a, b, ((lane & s) ? V + lane - s : lane)...);
+    vector lower = __builtin_shufflevector(a, b, ((lane & s) ? V + lane : lane + s)...);
+    a = upper;
+    b = lower;
+}
+template <int s, class vector> INLINE void transpose(vector *m) {
+    constexpr int V = sizeof(vector) / sizeof(m[0][0]);
+    if constexpr (s < V) {
+#pragma GCC unroll 16
+        for (int i = 0; i < V; i++)
+            if (!(i & s)) swap_quarters<s>(m[i], m[i + s], std::make_integer_sequence<int, V>());
+        transpose<2 * s>(m);
+    }
+}
+
 /* ---- Lanes by number: of one register, or of two, b's lanes following a's; numbers beyond them give any lane ---- */
 
 #if VECTOR_BYTES == 64

@@ -17,25 +17,6 @@
 
 /* ---- Rows into columns and back, so that the W pass is a sum of rows too ---- */
 
-/* Swaps the off-diagonal quarters of every 2s x 2s block: done for s = 1, 2, 4, ... this transposes. */
-template <int s, class vector, int... lane>
-INLINE void swap_quarters(vector &a, vector &b, std::integer_sequence<int, lane...>) {
-    constexpr int V = sizeof...(lane);
-    vector upper = __builtin_shufflevector(a, b, ((lane & s) ? V + lane - s : lane)...);
-    vector lower = __builtin_shufflevector(a, b, ((lane & s) ? V + lane : lane + s)...);
-    a = upper;
-    b = lower;
-}
-template <int s, class vector> INLINE void transpose(vector *m) {
-    constexpr int V = sizeof(vector) / sizeof(m[0][0]);
-    if constexpr (s < V) {
-#pragma GCC unroll 16
-        for (int i = 0; i < V; i++)
-            if (!(i & s)) swap_quarters<s>(m[i], m[i + s], std::make_integer_sequence<int, V>());
-        transpose<2 * s>(m);
-    }
-}
-
 /* columns[x][r] = rows[r][x] for x < n; rows beyond `count` repeat the last. Cost: log2 V shuffles per vector.
  * A vector is read of each row, and so many columns are written, even where n is less. */
 template <class real>

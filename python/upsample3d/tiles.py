@@ -31,6 +31,12 @@ of 1 MB: 250, 400 and 800 KB take 1.2, 1.04 and 1 times as long as 600 for trili
 BLOCK_BYTES = 524_288
 """Reals of a tile's sums along D at most, so that a thread's scratch stays below 1 MiB."""
 
+PACK_BYTES = 800_000
+"""Bytes that a tile packs at a time and sums at most, so that they stay in an L2 of 1 MB."""
+
+PACK_ROWS = 8
+"""Rows of them at least; all slabs, if D is short enough, for they may be neighbours."""
+
 AHEAD_BYTES = 200_000
 """New source bytes of a tile that are asked for ahead at most; of 16-bit elements any number.
 Measured on 32 -> 64: 1.2 (float32) and 1.7 (bfloat16) times as fast; more helps float32 no more."""
@@ -103,8 +109,9 @@ class Tiles:
     of new slabs that are asked for ahead at most.
     h_piece, w_piece: how many sources of a result's window are summed at a time where the window is
     too long for the scratch, else 0. group: result rows that are finished together. stream: whether
-    results go past the cache. tile_bytes: what a tile reads and writes at most. scratch:
-    offsets of its parts, and its size (job.h).
+    results go past the cache. pack: slabs that are packed at a time, 0 where sources are read as
+    they lie; pack_row, pack_slab: bytes from one of their rows or slabs to the next. tile_bytes:
+    what a tile reads and writes at most. scratch: offsets of its parts, and its size (job.h).
     """
 
     pick: bool
@@ -114,6 +121,9 @@ class Tiles:
     ahead: int
     group: int
     stream: bool
+    pack: int
+    pack_row: int
+    pack_slab: int
     h_run: int
     h_runs: int
     w_run: int
@@ -142,6 +152,11 @@ def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: i
     else:
         w_form, group = W_COLUMNS, COLUMN_BYTES // realsize
     most = max(1, GROUP_BYTES // (group * lanes * realsize))
+    slabs = max(1, int((d.hi - d.lo).max()))
+    packs = 0 if memory.source_row else _slabs_to_pack(axes, PACK_BYTES // (lanes * itemsize), pick)
+    if packs:
+        slabs = packs
+        most = most if pick else min(most, PACK_BYTES // (slabs * PACK_ROWS * lanes * itemsize))
     w_run = _run(w, most, VECTOR, -(-len(w.lo) // most))
     width, line = _span(w, w_run) * lanes, w_run * lanes * itemsize
     plane_bytes = memory.planes * lanes * itemsize
@@ -153,23 +168,28 @@ def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: i
     if pick or (stream and w_form in (W_NONE, W_LANES)):
         group = max(1, STREAM_RUN // line)
 
-    row_bytes = max(1, int((d.hi - d.lo).max())) * width * itemsize
+    row_bytes = slabs * width * itemsize
     fits = width // lanes <= most  # false only where w_run is 1
     w_piece = max(1, min(width // lanes, most))
     most_rows = min(TILE_BYTES // max(1, row_bytes), BLOCK_BYTES // max(1, width * realsize))
+    if packs:
+        most_rows = PACK_BYTES // (row_bytes + width * realsize)
     h_run = _run(h, most_rows, group, pieces) if fits else 1
     rows, group = _span(h, h_run), min(group, h_run)
     h_piece = max(1, min(rows, GROUP_BYTES // (w_piece * lanes * realsize)))
     whole = pick or (fits and (h_run > 1 or rows <= h_piece))
+    if not whole or rows * row_bytes > PACK_BYTES or (pick and w_run < len(w.lo)):
+        packs = 0
     if not whole:
         rows, width = h_piece, w_piece * lanes
 
     turned, looked_up = w_form == W_COLUMNS, w_form == W_LOOKUP
     narrowest = lanes * int(w.hi.max() if pick else _spans(w, w_run).min())
     short = narrowest < VECTOR * (2 * looked_up + turned)  # rows that are read beyond their end
-    in_place = d.kind != SUM and memory.source_row and itemsize == realsize
+    source_row = memory.source_row or packs > 0
+    in_place = d.kind != SUM and source_row and itemsize == realsize
     summed = h.kind == SUM or (h.kind == PICK and group > 1)
-    own_rows = (short or not memory.source_row) if pick else (short or summed)
+    own_rows = ((short and not packs) or not source_row) if pick else (short or summed)
     ahead = source_bytes if itemsize == 2 else AHEAD_BYTES
     lines = (stream or not memory.result_row) and not (pick and w.kind == SAME)
     slack, padded = 2 * VECTOR if short else 0, max(width, VECTOR)
@@ -178,10 +198,13 @@ def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: i
         (group * padded + slack) * realsize if own_rows or not whole else 0,
         padded * COLUMN_BYTES if turned else 0,
         (w_run * lanes + VECTOR) * COLUMN_BYTES if turned else 0 if whole else lanes * realsize,
-        0 if memory.source_row else width * itemsize,
+        0 if source_row else width * itemsize,
     )
     packed = (group * int(w.hi.max()) * lanes + slack) * itemsize if own_rows and looked_up else 0
-    parts = ((0, 0, 0, 0, packed) if pick else sums) + (group * line if lines else 0,)
+    parts = [*((0, 0, 0, 0, packed) if pick else sums), group * line if lines else 0]
+    pack_slab = (rows * width * itemsize // 64 + 1 | 1) * 64  # odd, for other cache sets a slab
+    if packs:
+        parts[4] = packs * pack_slab + 2 * VECTOR * itemsize
     return Tiles(
         pick=pick,
         in_place=in_place,
@@ -190,6 +213,9 @@ def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: i
         ahead=ahead if source_bytes >= AHEAD_FROM else 0,
         group=group,
         stream=stream,
+        pack=packs,
+        pack_row=width * itemsize,
+        pack_slab=pack_slab,
         h_run=h_run,
         h_runs=-(-len(h.lo) // h_run),
         w_run=w_run,
@@ -199,6 +225,19 @@ def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: i
         tile_bytes=_span(h, h_run) * row_bytes + h_run * line,
         scratch=_offsets(parts),
     )
+
+
+def _slabs_to_pack(axes: tuple[Axis, Axis, Axis], most: int, pick: bool) -> int:
+    """How many slabs of the fewest rows and columns are at most so many pixels: a band, or more.
+
+    0 if there is no such number, or if a pick leaves sources out: it reads fewer than packing does.
+    """
+    d, h, w = axes
+    if pick and len(d.lo) * len(h.lo) * len(w.lo) < d.sources * h.sources * w.sources:
+        return 0
+    columns = int(w.hi.max()) if pick else _span(w, VECTOR)
+    fit = most // (PACK_ROWS * max(1, columns))
+    return min(d.sources, fit) if columns and fit >= (d.hi - d.lo).max() else 0
 
 
 def _can_look_up(w: Axis, memory: Memory, realsize: int, pick: bool) -> bool:
@@ -248,7 +287,7 @@ def _spans(axis: Axis, run: int) -> NDArray[np.int64]:
     return spans
 
 
-def _offsets(parts: tuple[int, ...]) -> tuple[int, ...]:
+def _offsets(parts: list[int]) -> tuple[int, ...]:
     """Where parts of these sizes begin, each at a multiple of a cache line, and where they end."""
     offsets = [0]
     for part in parts:
