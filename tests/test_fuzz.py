@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random calls: right ones do what the oracle says, wrong ones are refused by name.
 
-2,000 right ones from fixed seeds; HYPOTHESIS_PROFILE=random draws others, and FUZZ_EXAMPLES says how
-many. valid_calls.py and malformed.py run hundreds of thousands without hypothesis.
+2,000 right ones from fixed seeds; HYPOTHESIS_PROFILE=random draws others, and FUZZ_EXAMPLES says
+how many for each of four parts. valid_calls.py and malformed.py run hundreds of thousands without hypothesis.
 """
 
 from __future__ import annotations
