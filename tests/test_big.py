@@ -83,12 +83,11 @@ def test_lanes_beyond_32_bits_are_not_looked_up():
 def test_more_than_2_to_the_31_elements_that_need_no_memory(op, data_format):
     """A row seen 2.1 million times: sums of ones are whole numbers that float32 holds."""
     large, small = (2048, 1024, 1100), (2, 2, 2)
-    row = np.ones((1100, 1), np.float32)
+    row = np.ones((275, 4), np.float32)
     if data_format == "NCDHW":
-        source = np.broadcast_to(row[:, 0], (1, 1, *large))
+        source = np.broadcast_to(row.ravel(), (1, 1, *large))
     else:
-        source = np.broadcast_to(row.repeat(4, 1), (1, *large[:2], 275, 4))
-        source = np.broadcast_to(source, (1, *large[:2], 275, 4))
+        source = np.broadcast_to(row, (1, *large[:2], 275, 4))
         large = (*large[:2], 275)
     n, c = 1, 1 if data_format == "NCDHW" else 4
     if op.endswith("_backward"):
