@@ -262,6 +262,7 @@ cdef class Job:
             job.source.h, job.source.d = tiles.pack_row, tiles.pack_slab
         job.pick, job.in_place = tiles.pick, tiles.in_place
         job.own_rows, job.ahead = tiles.own_rows, tiles.ahead
+        job.row_ahead = tiles.row_ahead
         job.w_form, job.group, job.stream = tiles.w_form, tiles.group, tiles.stream
         if job.w_form == W_LOOKUP:
             set_table(&job.table, bands[2].table(job.lanes, vector_lanes), job.lanes,

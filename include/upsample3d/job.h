@@ -72,6 +72,7 @@ typedef struct {
     int64_t in_place;               /* whether source rows serve as the block: D has nothing to add */
     int64_t own_rows;               /* whether H writes rows of its own, though it may have nothing to add */
     int64_t ahead;                  /* bytes of new slabs that a tile asks for ahead, at most */
+    int64_t row_ahead;              /* bytes that the sum of slabs asks for ahead of itself */
     int64_t group;                  /* result rows that are finished together */
     int64_t stream;                 /* whether results go past the cache */
     int64_t h_run, w_run;           /* results of a tile along h and w */
