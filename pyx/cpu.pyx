@@ -183,6 +183,11 @@ cdef size_t stack_size(str text):
         return 0
 
 
+cdef size_t stack = stack_size(
+    os.environ.get("OMP_STACKSIZE") or os.environ.get("GOMP_STACKSIZE") or ""
+)
+
+
 def started(int threads):
     """How many threads the next region of this thread can have, `threads` at most: they are there.
 
