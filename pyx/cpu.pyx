@@ -174,7 +174,7 @@ def max_threads():
 
 
 cdef size_t stack_size(str text):
-    """Bytes of an OpenMP thread's stack as OMP_STACKSIZE says; 0: the system's, or not understood."""
+    """Bytes of an OpenMP thread's stack as OMP_STACKSIZE says; 0: not said, or not understood."""
     text = text.strip().lower()
     number = text.rstrip("bkmg")
     try:
