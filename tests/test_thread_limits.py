@@ -123,7 +123,7 @@ assert right()
 print(cpu.started(16))
 assert all(right() for _ in range(150))
 """
-    assert int(python(code)) == (4 if os.geteuid() == 0 else 2)
+    assert int(python(code)) == (2 + 3 if os.geteuid() == 0 else 2)  # one to spare
 
 
 def test_openmp_decides():

@@ -13,8 +13,8 @@ from .status import ParameterError, ParameterTypeError, Status
 Array = np.ndarray[Any, Any]
 
 empty = np.empty
-"""Where every result and workspace comes from that the caller does not give (PyTorch's results: from
-PyTorch)."""
+"""Where every result and workspace that the caller does not give comes from, but for results that
+are tensors: those come from PyTorch."""
 
 
 def check_array(name: str, array: Any) -> Array:
