@@ -69,7 +69,7 @@ MAY_IMPORT = {
         "schedule",
         "status",
     },
-    "torch_kernels": {"plan", "schedule", "status"},
+    "torch_kernels": {"buffers", "plan", "schedule", "status"},
     "torch_ops": {"torch_kernels"},
     "torch": {"torch_kernels", "torch_ops"},
     "reference": LEAVES,

@@ -81,7 +81,7 @@ typedef struct {
     int64_t inner;            /* planes that one unit walks: N*C, N, 1 for SCH_ID 1, 2, 3 */
     int64_t groups;           /* planes / inner: unit's group g walks planes g, g + groups, ... */
     int64_t units;            /* groups * h_runs * w_runs * d.results */
-    int64_t slab;             /* units between two looks at pending signals */
+    int64_t slab;             /* tiles (units times planes) before the first look at pending signals */
     magic_t by_d, by_w_runs, by_h_runs, by_channels;
     scratch_t scratch;
 } job_t;

@@ -12,6 +12,10 @@ from .status import ParameterError, ParameterTypeError, Status
 
 Array = np.ndarray[Any, Any]
 
+empty = np.empty
+"""Where every result and workspace that the caller does not give comes from, but for results that
+are tensors: those come from PyTorch."""
+
 
 def check_array(name: str, array: Any) -> Array:
     """`array`, which is a NumPy array (masks are not looked at, so a masked one is refused)."""

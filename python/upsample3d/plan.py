@@ -134,7 +134,7 @@ class Plan:
         """
         threads = self.schedule.threads
         if threads > 1:
-            threads = min(threads, schedule.allowed_threads())
+            threads = cpu.started(min(threads, schedule.allowed_threads()))
         self._job.run(source, out, workspace, threads)  # type: ignore[union-attr]
 
     def _plain(self, source: Array, out: Any, workspace: Any) -> bool:
@@ -169,12 +169,12 @@ class Plan:
         if workspace is not None and self._job is not None:
             workspace = buffers.check_workspace(workspace, self.workspace_size, source, out)
         elif self.workspace_size:
-            workspace = np.empty(self.workspace_size, np.uint8)
+            workspace = buffers.empty(self.workspace_size, np.uint8)
         return out, workspace
 
     def _new_result(self) -> Array:
         shape, axes = problem.checked_allocation(self._allocation)
-        result: Array = np.empty(shape, self.dtype)
+        result: Array = buffers.empty(shape, self.dtype)
         return result if axes == _AS_THEY_ARE else result.transpose(axes)
 
     def _set(self, name: str, value: object) -> None:

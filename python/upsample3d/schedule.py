@@ -25,16 +25,18 @@ UNITS_PER_THREAD = 4
 COPY_UNIT = 65_536
 """Bytes per unit of a dense copy."""
 
-SLAB_BYTES = 100_000_000
-"""Bytes per thread between two looks at pending signals: 0.1 s at 1 GB/s."""
+SLAB_BYTES = 5_000_000
+"""Bytes per thread before the first look at pending signals: 0.06 s where rows are one float16, the
+slowest there are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """units of `inner` planes each, planes = inner * groups; see job.h for each.
 
-    slab: units between two looks at pending signals. copy_bytes, copy_unit: for a copy between
-    arrays that are dense and laid out alike its size and the bytes of a unit, else 0.
+    slab: tiles (units times planes) before the first look at pending signals. copy_bytes,
+    copy_unit: for a copy between arrays that are dense and laid out alike its size and the bytes of
+    a unit, else 0.
     """
 
     sch_id: int
@@ -82,16 +84,16 @@ def cut(
     tiles = tile(axes, memory, realsize, pieces)
     copy_bytes = memory.dense_bytes if sch_id == 0 else 0
     if copy_bytes:
-        units, unit_bytes = -(-copy_bytes // COPY_UNIT), COPY_UNIT
+        units, tile_bytes = -(-copy_bytes // COPY_UNIT), COPY_UNIT
     else:
         units = groups * len(d.lo) * tiles.h_runs * tiles.w_runs
-        unit_bytes = max(1, inner * tiles.tile_bytes)
+        tile_bytes = max(1, tiles.tile_bytes)
     return Schedule(
         sch_id=sch_id,
         inner=inner,
         groups=groups,
         units=units,
-        slab=max(threads, SLAB_BYTES * threads // unit_bytes),
+        slab=max(threads, SLAB_BYTES * threads // tile_bytes),
         threads=min(threads, units),
         tiles=tiles,
         copy_bytes=copy_bytes,
