@@ -13,6 +13,7 @@ from setuptools.command.build_ext import build_ext
 
 LEVELS = ("v2", "v3", "v4") if platform.machine().lower() in ("x86_64", "amd64") else ("base",)
 FLAGS = ["-std=c++17", "-O3", "-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra"]
+SANITIZERS = "address,undefined"
 HEADERS = [str(path) for path in sorted(Path("include").rglob("*.h"))]
 
 
@@ -23,13 +24,14 @@ class BuildLevels(build_ext):
         self.parallel = self.parallel or os.cpu_count()
         self.force = True  # flags come from the environment too, which time stamps do not show
         self.openmp = [] if os.environ.get("UPSAMPLE3D_OPENMP") == "0" else self.openmp_flags()
-        sanitize = os.environ.get("UPSAMPLE3D_SANITIZE")
+        sanitize = os.environ.get("UPSAMPLE3D_SANITIZE", "0")
+        sanitize = SANITIZERS if sanitize == "1" else sanitize
         for extension in self.extensions:
             extension.extra_compile_args += self.openmp
             extension.extra_link_args += self.openmp
-            if sanitize:
+            if sanitize != "0":
                 flags = [f"-fsanitize={sanitize}", "-fno-sanitize-recover=all", "-g"]
-                extension.extra_compile_args += flags
+                extension.extra_compile_args += [*flags, "-O1", "-fno-omit-frame-pointer"]
                 extension.extra_link_args += flags
         super().build_extensions()
 

@@ -144,7 +144,7 @@ class AclTensor:
         return tuple(stride // size for stride in self.view.strides) if whole else None
 
     def __repr__(self) -> str:
-        if self.view is None:
+        if getattr(self, "view", None) is None:  # nor has one that was made without a creator
             return "AclTensor(destroyed)"
         return f"AclTensor({self.view_shape}, {self.dtype.name}, {self.format.name})"
 

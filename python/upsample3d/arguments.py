@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -21,26 +22,35 @@ MOST = 2**31 - 1
 MOST_SCALE = 50.0
 """The largest output/input of the exact op's first phase, and of nearest's kernels on A2 and A3."""
 
+_MOST_READ = 64
+"""Elements of a sequence that are read: as many as a NumPy array has axes."""
+
+_MOST_SHOWN = 1000
+"""Characters of an argument that an error shows."""
+
 _NUMBERS = (int, float, np.floating, np.integer)
 
 
 def one_of(name: str, given: Any, wanted: tuple[str, ...]) -> str:
     """`given`, which is one of the wanted strings."""
-    if not isinstance(given, str):
-        raise ParameterTypeError(f"{name} is {given!r}, wanted one of {', '.join(wanted)}")
+    if not issubclass(type(given), str):
+        raise ParameterTypeError(f"{name} is {text(given)}, wanted one of {', '.join(wanted)}")
     if given not in wanted:
-        raise ParameterError(f"{name} is {given!r}, wanted one of {', '.join(wanted)}")
+        raise ParameterError(f"{name} is {text(given)}, wanted one of {', '.join(wanted)}")
     return given
 
 
 def integers(name: str, given: Any, count: int, wanted: str = "") -> tuple[int, ...]:
-    """`given` as a tuple of `count` ints."""
+    """`given` as a tuple of `count` ints; of what has more only a few are read."""
     try:
-        numbers = tuple(map(operator.index, given))
-    except TypeError:
-        raise ParameterTypeError(f"{name} is {given!r}, wanted {count} integers") from None
+        numbers = tuple(map(operator.index, islice(given, _MOST_READ)))
+    except MemoryError:
+        raise
+    except Exception:  # a caller's object raises whatever it likes
+        raise ParameterTypeError(f"{name} is {text(given)}, wanted {count} integers") from None
     if len(numbers) != count:
-        raise ParameterError(f"{name} is {numbers}, wanted {wanted or f'{count} integers'}")
+        shown = text(numbers if len(numbers) < _MOST_READ else given)
+        raise ParameterError(f"{name} is {shown}, wanted {wanted or f'{count} integers'}")
     return numbers
 
 
@@ -49,7 +59,7 @@ def five_int64(name: str, given: Any) -> tuple[int, ...]:
     numbers = integers(name, given, 5)
     for k, number in enumerate(numbers):
         if abs(number) >= 2**63:
-            raise ParameterError(f"{name}[{k}] is {_int_text(number)}, wanted 64 bits")
+            raise ParameterError(f"{name}[{k}] is {text(number)}, wanted 64 bits")
     return numbers
 
 
@@ -57,10 +67,12 @@ def integer(name: str, given: Any, least: int, most: int = MOST) -> int:
     """`given` as an int from `least` to `most`."""
     try:
         number = operator.index(given)
-    except TypeError:
-        raise ParameterTypeError(f"{name} is {given!r}, wanted an integer") from None
+    except MemoryError:
+        raise
+    except Exception:
+        raise ParameterTypeError(f"{name} is {text(given)}, wanted an integer") from None
     if not least <= number <= most:
-        raise ParameterError(f"{name} is {_int_text(number)}, wanted {least} to {most}")
+        raise ParameterError(f"{name} is {text(number)}, wanted {least} to {most}")
     return number
 
 
@@ -82,12 +94,16 @@ def element(name: str, given: Any) -> dtypes.Dtype:
 
 def number(name: str, given: Any, wanted: str = "a number") -> float:
     """`given` as a float; infinite where it is an int that no float holds."""
-    if not isinstance(given, _NUMBERS):
-        raise ParameterTypeError(f"{name} is {given!r}, wanted {wanted}")
+    if not issubclass(type(given), _NUMBERS):  # an instance may say that it is of another class
+        raise ParameterTypeError(f"{name} is {text(given)}, wanted {wanted}")
     try:
         return float(given)
     except OverflowError:
         return math.inf if given > 0 else -math.inf
+    except MemoryError:
+        raise
+    except Exception:
+        raise ParameterTypeError(f"{name} is {text(given)}, wanted {wanted}") from None
 
 
 def spatial(name: str, sizes: Sequence[int]) -> None:
@@ -98,8 +114,8 @@ def spatial(name: str, sizes: Sequence[int]) -> None:
 
 def boolean(name: str, given: Any) -> bool:
     """`given`, a bool."""
-    if not isinstance(given, (bool, np.bool_)):
-        raise ParameterTypeError(f"{name} is {given!r}, wanted a bool")
+    if not issubclass(type(given), (bool, np.bool_)):
+        raise ParameterTypeError(f"{name} is {text(given)}, wanted a bool")
     return bool(given)
 
 
@@ -107,14 +123,16 @@ def scales_of(given: Any) -> Scales:
     """One scale per axis D, H, W, a number being all three; None, <= 0 and NaN are not given."""
     if given is None:
         return None, None, None
-    if isinstance(given, _NUMBERS):
+    if issubclass(type(given), _NUMBERS):
         given = (given, given, given)
     try:
-        scales = tuple(given)
-    except TypeError:
-        raise ParameterTypeError(f"scales is {given!r}, wanted a number or three") from None
+        scales = tuple(islice(given, _MOST_READ))
+    except MemoryError:
+        raise
+    except Exception:
+        raise ParameterTypeError(f"scales is {text(given)}, wanted a number or three") from None
     if isinstance(given, (str, bytes)) or len(scales) != 3:
-        raise ParameterError(f"scales is {given!r}, wanted a number or three (D, H, W)")
+        raise ParameterError(f"scales is {text(given)}, wanted a number or three (D, H, W)")
     d, h, w = (scale_of(f"scales[{k}]", scale) for k, scale in enumerate(scales))
     return d, h, w
 
@@ -130,17 +148,28 @@ def scale_of(name: str, given: Any) -> float | None:
         single = np.float32(scale)
         inverse = np.float32(1 / scale)
     if not (0 < single < math.inf and 0 < inverse < math.inf):
-        raise ParameterError(f"{name} is {given!r}, wanted it and its reciprocal finite in float32")
+        raise ParameterError(
+            f"{name} is {text(given)}, wanted it and its reciprocal finite in float32"
+        )
     return scale
 
 
-def _int_text(number: int) -> str:
-    """Python prints no int of more than some thousand digits."""
-    return str(number) if abs(number) < 2**64 else f"an integer of {number.bit_length()} bits"
+def text(given: object) -> str:
+    """What an error says of `given`: on its own words unless they are long or none.
+
+    Python prints no int of more than some thousand digits, nor a tuple that holds one.
+    """
+    if type(given) is int and abs(given) >= 2**64:
+        return f"an integer of {given.bit_length()} bits"
+    try:
+        words = repr(given)
+    except Exception:  # the complaint counts, not what its object says of itself
+        words = f"a {type(given).__name__} that cannot be printed"
+    return words if len(words) <= _MOST_SHOWN else f"{words[:_MOST_SHOWN]} ..."
 
 
 def _dtype_text(dtype: Any) -> str:
     try:
         return repr(np.dtype(dtype).str)
-    except (TypeError, ValueError, SyntaxError):
-        return repr(dtype)
+    except Exception:
+        return text(dtype)

@@ -18,12 +18,18 @@ are tensors: those come from PyTorch."""
 
 
 def check_array(name: str, array: Any) -> Array:
-    """`array`, which is a NumPy array (masks are not looked at, so a masked one is refused)."""
+    """The NumPy array that `array` is, without what a subclass adds to it or says of it.
+
+    Masks are not looked at, so a masked array is refused.
+    """
     if array is None:
         raise ParameterTypeError(f"{name} is None, wanted a NumPy array", Status.NULL_POINTER)
-    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
-        raise ParameterTypeError(f"{name} is a {type(array).__name__}, wanted a NumPy array")
-    return array
+    kind = type(array)  # an instance may say that it is of another class
+    if kind is np.ndarray:
+        return array  # type: ignore[no-any-return]
+    if not issubclass(kind, np.ndarray) or issubclass(kind, np.ma.MaskedArray):
+        raise ParameterTypeError(f"{name} is a {kind.__name__}, wanted a NumPy array")
+    return np.ndarray.view(array, np.ndarray)
 
 
 def check_match(
@@ -43,8 +49,8 @@ def check_match(
 
 def check_out(
     out: Any, shape: layout.Five, strides: layout.Five, dtype: np.dtype[Any], source: Array
-) -> None:
-    """Refuses an `out` that cannot take the result: read-only, misaligned, over the source."""
+) -> Array:
+    """`out` as an array that takes the result: not read-only, misaligned or over the source."""
     array = check_match("out", out, shape, strides, dtype)
     if not array.flags.writeable:
         raise ParameterError("out is read-only, wanted a writable array")
@@ -52,6 +58,7 @@ def check_out(
         raise ParameterError(f"out is misaligned, wanted a multiple of {dtype.alignment} bytes")
     if share_memory(array, source):
         raise ParameterError("out overlaps the source in memory, wanted memory of its own")
+    return array
 
 
 def check_workspace(given: Any, size: int, source: Array, out: Array) -> Array:

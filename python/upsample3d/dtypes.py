@@ -40,5 +40,7 @@ def find(dtype: object) -> Dtype | None:
         if dtype in _FOUND:
             return _FOUND[dtype]
         return _FOUND.get(np.dtype(dtype))  # type: ignore[call-overload]
-    except (TypeError, ValueError, SyntaxError):  # all of them are NumPy's for what is no dtype
+    except MemoryError:
+        raise
+    except Exception:  # NumPy has several for what is no dtype, and a caller's object its own
         return None

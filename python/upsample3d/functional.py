@@ -12,7 +12,7 @@ from . import arguments, buffers, cpu, problem, schedule
 from .bands import Band
 from .buffers import Array
 from .plan import cached
-from .status import ParameterTypeError
+from .status import ParameterError, ParameterTypeError
 
 Sizes = Sequence[int]
 Scales = float | Sequence[float | None] | None
@@ -202,10 +202,9 @@ def _run(
     sch_id: int | None,
     num_threads: int | None,
 ) -> Array:
-    if source.__class__ is not np.ndarray:
-        buffers.check_array(problem.source_name(op), source)
-    if out is not None:
-        buffers.check_array("out", out)
+    if type(source) is not np.ndarray:
+        source = buffers.check_array(problem.source_name(op), source)
+    target = None if out is None else buffers.check_array("out", out)
     if input_size is not None:
         input_size = arguments.integers("input_size", input_size, 5)
     if output_size is not None:
@@ -213,14 +212,14 @@ def _run(
     if scales is not None:
         scales = arguments.scales_of(scales)
     key = (
-        op, source.shape, source.dtype, source.strides, None if out is None else out.strides,
+        op, source.shape, source.dtype, source.strides, None if target is None else target.strides,
         input_size, output_size, scales, align_corners, data_format, rule, sch_id, num_threads,
         schedule.allowed_threads(),
     )  # fmt: skip
     try:
         plan = cached(*key)
-    except ParameterTypeError:
+    except (ParameterError, ParameterTypeError, MemoryError):
         raise
-    except TypeError:  # no argument of ours cannot be hashed: the plain way names it
+    except Exception:  # what cannot be hashed or compared is no argument: the plain way names it
         plan = cached.__wrapped__(*key)
     return plan(source, out)

@@ -141,7 +141,7 @@ class Operator:
 
         Raises ParameterTypeError where grad_output is no array.
         """
-        buffers.check_array("grad_output", grad_output)
+        grad_output = buffers.check_array("grad_output", grad_output)
         attributes = self._bind(values, named)
         shape, scales = self._infer(grad_output.shape, attributes)
         dtype = self.infer_dtype(grad_output.dtype)

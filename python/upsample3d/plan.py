@@ -120,11 +120,12 @@ class Plan:
         contents do not matter and are lost. With both given nothing is allocated. Raises as the
         constructor, before anything is written.
         """
-        if out is None or workspace is None or not self._plain(source, out, workspace):
-            out, workspace = self._checked(source, out, workspace)
+        target = out
+        if target is None or workspace is None or not self._plain(source, target, workspace):
+            source, target, workspace = self._checked(source, target, workspace)
         if self._job is not None:
-            self.fill(source, out, workspace)
-        return out
+            self.fill(source, target, workspace)
+        return target if out is None else out
 
     def fill(self, source: Array | int, out: Array | int, workspace: Array | None) -> None:
         """A call without a look at the arrays, for rooms that have made them fit; not for N, C = 0.
@@ -140,9 +141,9 @@ class Plan:
     def _plain(self, source: Array, out: Any, workspace: Any) -> bool:
         """Whether arrays are given that need no closer look: the shortest way for small calls."""
         return (
-            out.__class__ is np.ndarray
-            and workspace.__class__ is np.ndarray
-            and source.__class__ is np.ndarray
+            type(out) is np.ndarray
+            and type(workspace) is np.ndarray
+            and type(source) is np.ndarray
             and self._job is not None
             and source.dtype is out.dtype is self.dtype
             and source.shape == self.shape
@@ -152,25 +153,26 @@ class Plan:
             and self._job.apart(source, out, workspace, self.workspace_size)
         )
 
-    def _checked(self, source: Array, out: Any, workspace: Any) -> tuple[Array, Any]:
-        """out and workspace, new where they are None; refuses what a plan cannot take, by name."""
+    def _checked(self, source: Array, out: Any, workspace: Any) -> tuple[Array, Array, Any]:
+        """All as plain arrays, out and workspace new where they are None; refuses what a plan
+        cannot take, by name."""
         if (
-            source.__class__ is not np.ndarray
+            type(source) is not np.ndarray
             or source.strides != self.strides
             or source.shape != self.shape
             or source.dtype != self.dtype
         ):
             name = problem.source_name(self.problem.op)
-            buffers.check_match(name, source, self.shape, self.strides, self.dtype)
+            source = buffers.check_match(name, source, self.shape, self.strides, self.dtype)
         if out is None:
             out = self._new_result()
         else:
-            buffers.check_out(out, self.out_shape, self.out_strides, self.dtype, source)
+            out = buffers.check_out(out, self.out_shape, self.out_strides, self.dtype, source)
         if workspace is not None and self._job is not None:
             workspace = buffers.check_workspace(workspace, self.workspace_size, source, out)
         elif self.workspace_size:
             workspace = buffers.empty(self.workspace_size, np.uint8)
-        return out, workspace
+        return source, out, workspace
 
     def _new_result(self) -> Array:
         shape, axes = problem.checked_allocation(self._allocation)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import arguments, bands, dtypes, layout
-from .arguments import Scales, integers, one_of
+from .arguments import Scales, integers, one_of, text
 from .status import ParameterError, ParameterTypeError, Status
 
 OPS = (
@@ -86,7 +86,7 @@ def state(
     shape = integers(f"{source}.shape", shape, 5, "5-D")
     source_shape = layout.reorder(shape, fmt)
     if min(source_shape[:2]) < 0:
-        raise ParameterError(f"{source}.shape is {shape} in {fmt}, wanted N and C >= 0")
+        raise ParameterError(f"{source}.shape is {text(shape)} in {fmt}, wanted N and C >= 0")
     arguments.spatial(f"{source}.shape", source_shape[2:])
     if op.endswith("_backward"):
         result_shape = _input_shape(source_shape, input_size, output_size)
@@ -97,7 +97,7 @@ def state(
     for name, sizes in ((f"{source}.shape", source_shape), (result, result_shape)):
         if math.prod(max(size, 1) for size in sizes) * itemsize > 2**63 - 1:
             raise ParameterError(
-                f"{name} makes N, C, D, H, W = {sizes}, wanted fewer than 2^63 bytes"
+                f"{name} makes N, C, D, H, W = {text(sizes)}, wanted fewer than 2^63 bytes"
             )
     if strides is None:
         strides = layout.contiguous(shape, itemsize)
@@ -162,14 +162,14 @@ def _input_shape(source: layout.Five, input_size: Any, output_size: Any) -> layo
     for axis, have, want in (("N", n, source[0]), ("C", c, source[1])):
         if have != want:
             raise ParameterError(
-                f"input_size has {axis} = {have}, wanted {want} as grad_output has"
+                f"input_size has {axis} = {text(have)}, wanted {text(want)} as grad_output has"
             )
     arguments.spatial("input_size", (d, h, w))
     if output_size is not None:
         sizes = integers("output_size", output_size, 3)
         if sizes != source[2:]:
             raise ParameterError(
-                f"output_size is {sizes}, wanted {source[2:]}, the D, H, W of grad_output"
+                f"output_size is {text(sizes)}, wanted {source[2:]}, the D, H, W of grad_output"
             )
     return n, c, d, h, w
 
@@ -179,7 +179,7 @@ def _output_shape(
 ) -> layout.Five:
     """The input's N and C with output_size, or else with floor(size * scale) along D, H, W."""
     if input_size is not None and integers("input_size", input_size, 5) != source:
-        raise ParameterError(f"input_size is {input_size}, wanted {source} as input has")
+        raise ParameterError(f"input_size is {text(input_size)}, wanted {source} as input has")
     if output_size is not None:
         name, (d, h, w) = "output_size", integers("output_size", output_size, 3)
     elif None in scales:
@@ -205,7 +205,7 @@ def _result_memory(
     strides = layout.reorder(arguments.five_int64("out_strides", out_strides), fmt)
     if layout.overlaps_itself(shape, strides, itemsize):
         raise ParameterError(
-            f"out has strides {out_strides}, which for N, C, D, H, W = {shape} "
+            f"out has strides {text(out_strides)}, which for N, C, D, H, W = {shape} "
             "may overlap; wanted each stride to pass the span of the smaller ones"
         )
     return None, strides
