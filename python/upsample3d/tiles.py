@@ -17,6 +17,9 @@ up (job.h)."""
 MOST_TERMS = 6
 """Terms that are looked up at most."""
 
+MOST_NUMBER = 2**31 - 1
+"""The most elements of a row of sources that are looked up: tables have 32 bits (job.h)."""
+
 COLUMN_BYTES = 64
 """Rows that are turned into columns together fill one cache line of reals (job.h)."""
 
@@ -249,6 +252,8 @@ def _slabs_to_pack(axes: tuple[Axis, Axis, Axis], most: int, pick: bool) -> int:
 def _can_look_up(w: Axis, memory: Memory, realsize: int, pick: bool) -> bool:
     """Whether every vector of results has its sources within two, on every CPU level."""
     lanes, longest = memory.lanes, int((w.hi - w.lo).max(initial=0))
+    if w.sources * lanes > MOST_NUMBER:
+        return False
     if realsize != 4 or lanes * realsize >= COLUMN_BYTES or not 1 <= longest <= MOST_TERMS:
         return False
     if pick and (memory.itemsize > 4 or lanes * memory.itemsize >= PICKED_WHOLE):
