@@ -101,12 +101,36 @@ def cut(
     )
 
 
+GROUPS, MOUNT = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+"""Linux's control groups: which this process is in, and where they are."""
+
+
 def _quota() -> float:
-    """The control group's CPU quota in cores; infinity where there is none."""
+    """The CPU quota in cores of this process's control groups, the least; infinity without one."""
     try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
-        return math.inf if quota == "max" else int(quota) / int(period)
+        lines = GROUPS.read_text().splitlines()
     except (OSError, ValueError):
+        return math.inf
+    quotas = [math.inf]
+    for line in lines:  # "0::/a/b" in version 2, "4:cpu,cpuacct:/a/b" in version 1
+        _, controllers, path = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        for root in {MOUNT / controllers, MOUNT / "cpu"} if controllers else {MOUNT}:
+            group = root / path.strip("/")
+            quotas += [_quota_of(g) for g in (group, *group.parents) if g.is_relative_to(root)]
+    return min(quotas)
+
+
+def _quota_of(group: Path) -> float:
+    """The quota of one group, without those above it; in a container some cannot be seen."""
+    try:
+        if (group / "cpu.max").exists():
+            quota, period = (group / "cpu.max").read_text().split()
+        else:
+            quota, period = ((group / f"cpu.cfs_{k}_us").read_text() for k in ("quota", "period"))
+        return math.inf if quota == "max" or int(quota) <= 0 else int(quota) / int(period)
+    except (OSError, ValueError, ZeroDivisionError):
         return math.inf
 
 
