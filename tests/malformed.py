@@ -80,7 +80,7 @@ ARRAYS = [
     lambda: ONES["f4"][LARGE].view("V4"), lambda: ONES["f4"][LARGE].view(Liar),
     lambda: ONES["f4"][SMALL].copy().view(Liar), lambda: np.ma.masked_array(ONES["f4"][LARGE]),
     lambda: np.broadcast_to(np.float32(1), LARGE), lambda: np.broadcast_to(np.float32(1), SMALL),
-    lambda: np.broadcast_to(np.float32(1), (2, 3, 2**20, 2**19, 2**18)),
+    lambda: np.broadcast_to(np.float32(1), (7, 9, 2**18, 2**19, 2**18)),
     lambda: np.broadcast_to(np.float32(1), (1, 1, 2**31, 1, 1)),
     lambda: np.broadcast_to(np.float32(1), (2**30, 2**30, 1, 1, 1)),
     lambda: strided(SMALL, (360, 120, 40, 16, 4)), lambda: strided(SMALL, (0, 0, 0, 0, 0)),

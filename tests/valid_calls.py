@@ -9,6 +9,7 @@ generator can count. By hand, as many as wanted from a seed on:
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -28,8 +29,8 @@ CHANNELS = (0, 1, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 33)
 SCALES = (None, 0, -1.0, float("nan"), 0.3, 0.5, 1, 1.0, 1.5, 1.7, 2.0, 2.5, 3, 7.3)
 STEPS = (1, 1, 1, 1, 2, 3, -1, -2)
 GUARD = 64
-MOST = 3000
-"""Elements that a source or a result has at most."""
+MOST = (300, 300, 3000, 12_000)
+"""Elements that a source or a result has at most: one of these."""
 
 
 @dataclass
@@ -75,15 +76,14 @@ def drawn(pick: Pick) -> Call:
     scales = pick((None, None, None, pick(SCALES), [pick(SCALES) for _ in "DHW"]))
     each = scales if isinstance(scales, list) else [scales] * 3
     free = not op.endswith("_backward") and all(map(oracle.given, each)) and pick((True, False))
+    most, left = pick(MOST), 30
     while True:
         if free:
+            i = [max(size, math.ceil(1 / scale)) for size, scale in zip(i, each, strict=True)]
             o = [int(size * scale) for size, scale in zip(i, each, strict=True)]
-            i = [1 + size if not result else size for size, result in zip(i, o, strict=True)]
-        if free and 0 in o:
-            continue
-        if max(n, 1) * max(c, 1) * max(np.prod(i), np.prod(o)) <= MOST:
+        if left == 0 or max(n, 1) * max(c, 1) * max(np.prod(i), np.prod(o)) <= most:
             break
-        k = pick(range(3))
+        k, left = pick(range(3)), left - 1
         i[k], o[k], c = -(-i[k] // 2), -(-o[k] // 2), -(-c // 2)
     exact = not op.startswith("trilinear")
     call = Call(
@@ -223,7 +223,7 @@ CUTS = {
     "STREAM_BYTES": (tiles, (0, tiles.STREAM_BYTES)),
     "LINE_BYTES": (tiles, (1, tiles.LINE_BYTES)),
     "AHEAD_FROM": (tiles, (0, tiles.AHEAD_FROM)),
-    "SLAB_BYTES": (schedule, (2000, schedule.SLAB_BYTES)),
+    "SLAB_BYTES": (schedule, (20_000, schedule.SLAB_BYTES)),
     "THREAD_BYTES": (schedule, (1, schedule.THREAD_BYTES)),
 }
 

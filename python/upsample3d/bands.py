@@ -23,6 +23,9 @@ SUM, PICK, SAME = 0, 1, 2
 _LONGEST = 16
 """Lanes of the longest vector."""
 
+_INDEX_BYTES = 110
+"""Memory per index while bands are made: up to 99 measured, where trilinear is turned around."""
+
 Indices = NDArray[np.int64]
 Weights = NDArray[np.floating[Any]]
 
@@ -53,6 +56,8 @@ class Band:
         """SUM, PICK or SAME."""
         if self.w is not None or not (self.hi - self.lo == 1).all():
             return SUM
+        if len(self.lo) != self.sources:
+            return PICK
         return SAME if np.array_equal(self.lo, np.arange(self.sources)) else PICK
 
     def table(self, lanes: int, vector: int) -> tuple[NDArray[Any], ...]:
@@ -90,6 +95,15 @@ class Band:
         source = np.arange(len(result)) - np.repeat(start[:-1] - lo, hi - lo)
         w = None if self.w is None else self.w[self.start[source] + result - self.lo[source]]
         return Band(lo, hi, start, w, len(self.lo))
+
+
+def planning_bytes(op: str, i: int, o: int, rule: str) -> int:
+    """The memory that bands() takes at most: of the results, and of both sides where it turns
+    around."""
+    backward = op.endswith("_backward")
+    direct = backward == (rule == "aclnn" and not op.startswith("trilinear"))
+    results = i if backward else o
+    return _INDEX_BYTES * (results if direct else i + o)
 
 
 def bands(

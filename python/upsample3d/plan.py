@@ -89,6 +89,7 @@ class Plan:
             self._schedule(asked)
 
     def _schedule(self, asked: Problem) -> None:
+        problem.check_memory(asked)
         rule = asked.align_corners, asked.rule, asked.dtype.name
         found = {axis: bands(asked.op, *axis, *rule) for axis in set(asked.axes)}
         d, h, w = (found[axis] for axis in asked.axes)
@@ -109,7 +110,7 @@ class Plan:
         self._set("bands", (d, h, w))
         self._set("layout", lies)
         self._set("schedule", cut)
-        self._set("workspace_size", cut.workspace_size)
+        self._set("workspace_size", problem.checked_workspace(cut.workspace_size))
         self._set("_job", levels.Job((d, h, w), lies, cut))
 
     def __call__(self, source: Array, out: Array | None = None, workspace: Any = None) -> Array:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,6 +139,25 @@ def axis_bands(
     )
 
 
+def check_memory(asked: Problem) -> None:
+    """A MemoryError where an axis has more indices than this machine's memory holds a plan for."""
+    needed = sum(
+        bands.planning_bytes(asked.op, i, o, asked.rule) for i, o, _ in set(asked.axes)
+    )
+    if needed > (memory := _memory()):
+        raise MemoryError(
+            f"{asked.op} of D, H, W from {asked.source_shape[2:]} to {asked.result_shape[2:]} takes "
+            f"{needed} bytes to plan, this machine has {memory}"
+        )
+
+
+def checked_workspace(size: int) -> int:
+    """A workspace's size, which is one that memory can have."""
+    if size >= 2**63:
+        raise MemoryError(f"the workspace takes {size} bytes, more than an address can say")
+    return size
+
+
 def checked_schedule(given: int | None, fastest: int) -> int:
     """The SCH_ID to run: the given one, where 0 is right only if a copy is the answer."""
     if given == 0 and fastest != 0:
@@ -209,3 +229,11 @@ def _result_memory(
             "may overlap; wanted each stride to pass the span of the smaller ones"
         )
     return None, strides
+
+
+def _memory() -> float:
+    """This machine's bytes; infinity where it does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return math.inf
