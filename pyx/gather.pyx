@@ -9,9 +9,10 @@ from libc.string cimport memcpy
 
 from job cimport (COLUMN_BYTES, FLOAT32, FLOAT64, SAME, SUM, W_COLUMNS, W_LANES, W_LOOKUP,
                   band_t, job_t, lookup_t, magic_of, magic_quotient, magic_t, strides_t)
-from rows cimport (ahead_t, clear_rows, enter_default_mode, fenv_t, look_up_rows, move_row, pack_slabs,
-                   padded, pick_lanes, pick_row, read_ahead, restore_mode, round_columns, round_row,
-                   stream_bytes, stream_end, sum_band, sum_rows, to_columns, vector_lanes)
+from rows cimport (ahead_t, clear_rows, enter_default_mode, fenv_t, look_up_rows, move_row,
+                   pack_slabs, padded, pick_lanes, pick_row, read_ahead, restore_mode,
+                   round_columns, round_row, stream_bytes, stream_end, sum_band, sum_rows,
+                   to_columns, vector_lanes)
 
 ctypedef fused real_t:
     float

@@ -60,7 +60,7 @@ cdef void pick_tile(const job_t *job, const char *source, char *result, char *sc
     while h < tile.h1:
         count = min(job.group, tile.h1 - h)
         if job.stream or not job.result_row:
-            if h == tile.h0 or job.group > 1 or job.h.lo[h] != job.h.lo[h - 1]:  # else it lies there
+            if h == tile.h0 or job.group > 1 or job.h.lo[h] != job.h.lo[h - 1]:  # else it is there
                 pick_rows(job, lines, line_bytes, source, packed, h, count, tile.w0, n)
             deliver_rows(job, result, lines, line_bytes, count, n)
         else:
