@@ -41,7 +41,7 @@ def build(copy: Path, level: str, flags: Sequence[str], cython: Sequence[str] = 
         (copy / "build").mkdir(exist_ok=True)
         directives = [word for directive in DIRECTIVES for word in ("-X", directive)]
         run(
-            copy, sys.executable, "-m", "cython", "--cplus", "-3", "-I", "pyx", *directives, *cython,
+            copy, sys.executable, "-m", "cython", "--cplus", "-3", "-Ipyx", *directives, *cython,
             "--module-name", f"upsample3d.{name}", f"pyx/{name}.pyx", "-o", code,
         )  # fmt: skip
         made = folder / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"

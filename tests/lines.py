@@ -8,8 +8,8 @@ Works on a copy; the package and its tests' dependencies have to be installed, w
 and gcc. The copy's kernels are built for every CPU level of this machine and count their own lines,
 of pyx/ and include/. Its tests run once on the best level under coverage.py, and those of the
 kernels once more on the others. The exit status is 0 where the goals are met: every branch of the
-rooms that judge arguments, and 95 % of the lines of each language. PyTorch's rooms count where it is
-installed.
+rooms that judge arguments, and 95 % of the lines of each language. PyTorch's rooms count where it
+is installed.
 """
 
 from __future__ import annotations
@@ -27,10 +27,13 @@ import copies
 
 from upsample3d import cpu
 
-JUDGES = "status arguments problem buffers foreign acl aclnn_checks aclnn_limits layout".split()
+JUDGES = (
+    "status", "arguments", "problem", "buffers", "foreign", "acl", "aclnn_checks", "aclnn_limits",
+    "layout",
+)  # fmt: skip
 """The rooms that judge arguments."""
 
-KERNEL_TESTS = "truth exact memory reference width pack agnostic magic".split()
+KERNEL_TESTS = ("truth", "exact", "memory", "reference", "width", "pack", "agnostic", "magic")
 GOAL = 0.95
 
 
@@ -93,10 +96,10 @@ def main() -> int:
     torch = importlib.util.find_spec("torch") is not None
     rooms = [room for room in rooms if torch or not room[0].startswith("torch")]
     for name, lines, reached, branches, taken, missing in rooms:
-        print(f"{name:16} {reached:4} of {lines:4} lines, {taken:3} of {branches:3} branches"
-              f"{'; missing ' + missing if missing else ''}")  # fmt: skip
+        branched = f"{taken:3} of {branches:3} branches"
+        print(f"{name:16} {reached:4} of {lines:4} lines, {branched}  {missing}")
     for name, lines, reached, missing in kernels:
-        print(f"{name:16} {reached:4} of {lines:4} lines{'; missing ' + missing if missing else ''}")
+        print(f"{name:16} {reached:4} of {lines:4} lines  {missing}")
 
     judges = [room for room in rooms if room[0] in JUDGES]
     figures = {

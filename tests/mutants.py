@@ -30,7 +30,7 @@ import copies
 
 TABLE = Path(__file__).parent / "mutants.toml"
 NUMBER = "UPSAMPLE3D_MUTANT"
-LIMIT = 900
+LIMIT = 600
 """Seconds for the tests of one mutant: a mistake may have made a loop endless."""
 
 CHOOSE = f"""

@@ -20,8 +20,8 @@ SECURITY = (ROOT / "SECURITY.md").read_text()
 ROOMS = sorted((ROOT / "python" / "upsample3d").glob("*.py"))
 
 NEVER = {
-    "socket", "urllib", "http", "ssl", "ftplib", "smtplib", "subprocess", "multiprocessing", "pickle",
-    "marshal", "shelve", "dill", "ctypes", "runpy", "code",
+    "socket", "urllib", "http", "ssl", "ftplib", "smtplib", "subprocess", "multiprocessing",
+    "pickle", "marshal", "shelve", "dill", "ctypes", "runpy", "code",
 }  # fmt: skip
 """Modules that connect, start processes, unpickle or reach memory by its address."""
 
