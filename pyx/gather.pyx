@@ -5,13 +5,14 @@ from cpython.exc cimport PyErr_CheckSignals
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uintptr_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from job cimport (COLUMN_BYTES, FLOAT32, FLOAT64, SAME, SUM, W_COLUMNS, W_LANES, W_LOOKUP,
                   band_t, job_t, lookup_t, magic_of, magic_quotient, magic_t, strides_t)
-from rows cimport (ahead_t, clear_rows, enter_default_mode, fenv_t, look_up_rows, move_row, pack_slabs,
-                   padded, pick_lanes, pick_row, read_ahead, restore_mode, round_columns, round_row,
-                   stream_bytes, stream_end, sum_band, sum_rows, to_columns, vector_lanes)
+from rows cimport (ahead_t, clear_rows, enter_default_mode, fenv_t, look_up_rows, move_row,
+                   pack_slabs, padded, pick_lanes, pick_row, read_ahead, restore_mode,
+                   round_columns, round_row, stream_bytes, stream_end, sum_band, sum_rows,
+                   to_columns, vector_lanes)
 
 ctypedef fused real_t:
     float
@@ -115,9 +116,7 @@ cdef void do_unit(const job_t *job, const char *source, char *result, char *scra
         if job.pack:
             plane_source = pack_tile(job, plane_source, scratch, tile, packed)
         plane_result = result + place(job, &job.result, tile.plane)
-        if job.pick and job.w.kind == SAME:
-            copy_tile(job, plane_source, plane_result, tile)
-        elif job.pick:
+        if job.pick:
             pick_tile(job, plane_source, plane_result, scratch, tile)
         elif job.dtype == FLOAT64:
             sum_tile(job, plane_source, plane_result, <double *>scratch, tile, &ahead)
@@ -212,7 +211,7 @@ cdef void set_band(band_t *to, band, list arrays) except *:
     to.lo = <const int64_t *>address(band.lo)
     to.start = <const int64_t *>address(band.start)
     to.w = NULL if band.w is None else address(band.w)
-    to.kind = band.kind
+    to.kind, to.reached = band.kind, band.reached
     arrays += [band.lo, band.start, band.w]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: `python -m upsample3d demo`, `check` and `info`."""
+"""The command line: `upsample3d forward`, `backward`, `demo`, `check` and `info`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from typing import Any, NoReturn
 
 import upsample3d as up
 
-from . import check
+from . import check, resample
 
 MISTAKE = 2
+MISTAKES = OSError, ValueError, up.ParameterTypeError, MemoryError, ModuleNotFoundError
 INTERRUPTED = 130
 
 
@@ -42,16 +43,42 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
-    except (OSError, ValueError, MemoryError, ModuleNotFoundError) as mistake:
+    except MISTAKES as mistake:
         print(f"upsample3d: {' '.join(str(mistake).split())}", file=sys.stderr)
         return MISTAKE
 
 
 def parser() -> Parser:
     """The parser of all commands; each stores the function that runs it as `run`."""
-    top = Parser(prog="upsample3d", description="3-D up-sampling and its gradients on the CPU.")
+    top = Parser(
+        prog="upsample3d",
+        description="3-D up-sampling and its gradients on the CPU.",
+        epilog="example: upsample3d forward scan.nii.gz --scales 2 -o scan2.nii.gz "
+        "(`upsample3d COMMAND --help` says more)",
+    )
     top.add_argument("--version", action="version", version=f"upsample3d {up.__version__}")
     commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    resample.forward_options(
+        commands.add_parser(
+            "forward",
+            help="up-sample (or down-sample) the volume in a file",
+            description="Writes the volume in FILE resampled to a new size. A NIfTI result has "
+            "FILE's header and an affine that puts the new voxels where the old ones were.",
+            epilog="examples: upsample3d forward scan.nii.gz --scales 2 -o scan2.nii.gz; for a "
+            "mask: upsample3d forward mask.nii.gz --op nearest_exact --scales 2 -o mask2.nii.gz",
+        )
+    )
+    resample.backward_options(
+        commands.add_parser(
+            "backward",
+            help="bring a gradient back through up-sampling",
+            description="FILE holds the gradient of a loss at the output of `forward`; writes the "
+            "gradient at its input. Use the --op, --scales, --align-corners and --rule that "
+            "`forward` had, and the size that its FILE had.",
+            epilog="example: upsample3d backward gradient.npy --input-size 64,64,32 -o back.npy",
+        )
+    )
 
     demo = commands.add_parser(
         "demo",
@@ -63,7 +90,8 @@ def parser() -> Parser:
     )
     demo.add_argument(
         "--volume", type=Path, metavar="FILE",
-        help="a .npy, .npz, .nii or .nii.gz file, 3-D or 4-D (default: a built-in phantom)",
+        help="a .npy, .npz, .nii or .nii.gz file, 3-D or 4-D with channels first (NIfTI: last) "
+        "(default: a built-in phantom)",
     )  # fmt: skip
     demo.add_argument(
         "--output", type=Path, metavar="PNG", default=Path("upsample3d-demo.png"),
