@@ -83,6 +83,7 @@ def header_of(found: Any, shape: tuple[int, ...], dtype: np.dtype[Any], place: M
         if header["qform_code"] > 0:
             for name, place_of in zip("xyz", found.get_qform() @ place[:, 3], strict=False):
                 header[f"qoffset_{name}"] = place_of
+        header["pixdim"] = found["pixdim"]  # the shape had set some to 1
         header["pixdim"][1:4] *= np.diag(place)[:3]
         if header["sform_code"] > 0:
             for name, row in zip("xyz", found.get_sform() @ place, strict=False):

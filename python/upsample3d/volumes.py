@@ -33,9 +33,9 @@ PathLike = str | os.PathLike[str]
 Sizes = Sequence[int]
 Scales = float | Sequence[float | None] | None
 
-PART = 16 << 20
+PART = 8 << 20
 """Bytes of a part of a volume, source and result each: all the memory beside what a file holds.
-It takes some 20 ms, after which an interrupt is heard and the bar moves."""
+It takes some 10 ms, after which an interrupt is heard and the bar moves."""
 
 PATIENCE = 1.0
 """Seconds of work before a bar appears."""
