@@ -151,15 +151,15 @@ def _packed(file: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
 def _replacing(path: Path, force: bool) -> Iterator[IO[bytes]]:
     """A new file that replaces `path` when the block ends well, and else is gone."""
     check_place(path, force)
-    path = Path(os.path.realpath(path))  # not the link is replaced, but what it points to
-    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+    place = Path(os.path.realpath(path))  # not a link is replaced, but what it points to
+    if place.exists() and not stat.S_ISREG(place.stat().st_mode):
         raise OSError(f"{path}: is not a regular file, wanted one")
-    beside = path.with_name(f".{path.name[:200]}.{secrets.token_hex(4)}")
+    beside = place.with_name(f".{place.name[:200]}.{secrets.token_hex(4)}")
     try:
         with beside.open("xb") as file:
             yield file
         check_place(path, force)  # it may have come into being meanwhile
-        beside.replace(path)
+        beside.replace(place)
     except OSError as failure:
         if failure.errno is None:  # it has a name already
             raise
