@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The affine of a resampled grid: world coordinates that were resampled as data lie where it says."""
+"""The affine of a resampled grid: world coordinates resampled as data lie where it says."""
 
 from __future__ import annotations
 
@@ -42,13 +42,16 @@ def test_volumes_cover_the_same_box(op):
     """Edges, half a voxel beyond the outermost centres, stay where they were."""
     i, o = (5, 6, 8), (10, 9, 3)
     found = placement(op, i, o)
-    for edge_i, edge_o in ((np.full(3, -0.5), np.full(3, -0.5)), (np.array(i) - 0.5, np.array(o) - 0.5)):
+    first, last = np.full(3, -0.5), (np.array(i) - 0.5, np.array(o) - 0.5)
+    for edge_i, edge_o in ((first, first), last):
         np.testing.assert_allclose((found @ [*edge_o, 1])[:3], edge_i, atol=1e-12)
 
 
 def test_axes_of_one_voxel():
     corners = dict(align_corners=True)
-    np.testing.assert_array_equal(placement("trilinear", (5, 1, 1), (1, 1, 1), **corners), np.eye(4))
+    np.testing.assert_array_equal(
+        placement("trilinear", (5, 1, 1), (1, 1, 1), **corners), np.eye(4)
+    )
     found = placement("trilinear", (1, 4, 4), (2, 4, 7), **corners)
     np.testing.assert_allclose(found @ [0, 0, 6, 1], [-0.25, 0, 3, 1])
     assert np.linalg.det(found) > 0

@@ -36,7 +36,9 @@ def test_parts_have_the_bits_of_the_whole(op, options, data_format):
         whole = plan(x)
         made = np.full_like(whole, 7)
         sizes = plan.problem.result_shape
-        cuts = [sorted({0, size, *RNG.integers(1, size, 2)}) if size > 1 else [0, 1] for size in sizes]
+        cuts = [
+            sorted({0, size, *RNG.integers(1, size, 2)}) if size > 1 else [0, 1] for size in sizes
+        ]
         for part in itertools.product(*(itertools.pairwise(cut) for cut in cuts)):
             order = (0, 1, 2, 3, 4) if data_format == "NCDHW" else (0, 2, 3, 4, 1)
             out = made[tuple(slice(*part[axis]) for axis in order)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`upsample3d forward` and `backward` where something is wrong: one line, a status, no file left."""
+"""`upsample3d forward` and `backward` going wrong: one line, a status, and no file left."""
 
 from __future__ import annotations
 
@@ -101,7 +101,9 @@ MISTAKES = {
     ),
     "a zero size": (("forward", "x.npy", "--output-size", "0,4,4", "-o", "y.npy"), "from 1"),
     "two sizes": (("forward", "x.npy", "--output-size", "4,4", "-o", "y.npy"), "three integers"),
-    "a huge size": (("forward", "x.npy", "--output-size", "9" * 30 + ",4,4", "-o", "y.npy"), "2^31"),
+    "a huge size": (
+        ("forward", "x.npy", "--output-size", "9" * 30 + ",4,4", "-o", "y.npy"), "2^31",
+    ),
     "too many voxels": (
         ("forward", "x.npy", "--output-size", ",".join(3 * ["2147483647"]), "-o", "y.npy"), "2^63",
     ),
@@ -118,7 +120,7 @@ MISTAKES = {
         ("forward", "x.npy", "--op", "nearest", "--align-corners", *TWICE), "--align-corners",
     ),
     "no such dtype": (("forward", "x.npy", "--dtype", "int8", *TWICE), "int8"),
-    "output suffix": (("forward", "x.npy", "--scales", "2", "-o", "y.tif"), "y.tif: has an unknown"),
+    "output suffix": (("forward", "x.npy", "--scales", "2", "-o", "y.tif"), "y.tif: has an unk"),
     "output folder": (("forward", "x.npy", "--scales", "2", "-o", "folder.npy"), "is a folder"),
     "no folder": (("forward", "x.npy", "--scales", "2", "-o", "no/y.npy"), "no folder no"),
     "exists": (("forward", "x.npy", "--scales", "2", "-o", "x.nii"), "x.nii: exists"),

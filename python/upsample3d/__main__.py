@@ -106,8 +106,7 @@ def parser() -> Parser:
             description="FILE holds the gradient of a loss at the output of `forward`; writes the "
             "gradient at its input. Use the --op, --scales, --align-corners and --rule that "
             "`forward` had, and the size that its FILE had.",
-            epilog="example:\n"
-            "  upsample3d backward gradient.npy --input-size 64,64,32 -o back.npy",
+            epilog="example:\n  upsample3d backward gradient.npy --input-size 64,64,32 -o back.npy",
         )
     )
 
