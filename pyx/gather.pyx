@@ -6,7 +6,7 @@ from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.time cimport monotonic
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uintptr_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from job cimport (COLUMN_BYTES, FLOAT32, FLOAT64, SAME, SUM, W_COLUMNS, W_LANES, W_LOOKUP,
                   band_t, job_t, lookup_t, magic_of, magic_quotient, magic_t, strides_t)
@@ -123,9 +123,7 @@ cdef void do_unit(const job_t *job, const char *source, char *result, char *scra
         if job.pack:
             plane_source = pack_tile(job, plane_source, scratch, tile, packed)
         plane_result = result + place(job, &job.result, tile.plane)
-        if job.pick and job.w.kind == SAME:
-            copy_tile(job, plane_source, plane_result, tile)
-        elif job.pick:
+        if job.pick:
             pick_tile(job, plane_source, plane_result, scratch, tile)
         elif job.dtype == FLOAT64:
             sum_tile(job, plane_source, plane_result, <double *>scratch, tile, &ahead)
@@ -223,7 +221,7 @@ cdef void set_band(band_t *to, band, list arrays) except *:
     to.lo = <const int64_t *>address(band.lo)
     to.start = <const int64_t *>address(band.start)
     to.w = NULL if band.w is None else address(band.w)
-    to.kind = band.kind
+    to.kind, to.reached = band.kind, band.reached
     arrays += [band.lo, band.start, band.w]
 
 

@@ -24,7 +24,7 @@ cdef extern from "upsample3d/job.h" nogil:
         const int64_t *lo
         const int64_t *start
         const void *w
-        int64_t kind
+        int64_t kind, reached
 
     ctypedef struct lookup_t:
         int64_t terms, stride, step

@@ -7,10 +7,11 @@
 
 #include "magic.h"
 
-/* Element types, as dtypes.py numbers them. */
-enum { FLOAT32 = 0, FLOAT16 = 1, BFLOAT16 = 2, FLOAT64 = 3 };
+/* Element types, as dtypes.py numbers them. BYTES is any other: it is moved, never summed. */
+enum { FLOAT32 = 0, FLOAT16 = 1, BFLOAT16 = 2, FLOAT64 = 3, BYTES = 4 };
 
-/* What a band does: SUM adds weighted sources, PICK copies one source per result, SAME copies source k to result k. */
+/* What a band does: SUM adds weighted sources, PICK copies one source per result and has none for the last few, SAME
+ * copies source k to result k. */
 enum { SUM = 0, PICK = 1, SAME = 2 };
 
 /* How the W pass runs: rows lie ready (SAME), lanes are summed along the row, rows are turned into columns, or lanes
@@ -27,6 +28,7 @@ typedef struct {
     const int64_t *start; /* [results + 1] */
     const void *w;        /* in the accumulator's type; NULL: every weight is one */
     int64_t kind;         /* SUM, PICK or SAME */
+    int64_t reached;      /* results from here on have no source; of interest to PICK */
 } band_t;
 
 /* A band of W as a rectangle: result x = sum over t of w[t * stride + x] * source[first[x] + t * step], t < terms.

@@ -225,6 +225,20 @@ INLINE void copy_bytes(char *to, const char *from, int64_t n) {
     }
 }
 
+/* n elements of `size` bytes between any strides. */
+static inline void move_any(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t n,
+                            int64_t size) {
+    switch (size) {
+    case 1: move_elements<1>(to, to_stride, from, from_stride, n); break;
+    case 2: move_elements<2>(to, to_stride, from, from_stride, n); break;
+    case 4: move_elements<4>(to, to_stride, from, from_stride, n); break;
+    case 8: move_elements<8>(to, to_stride, from, from_stride, n); break;
+    case 16: move_elements<16>(to, to_stride, from, from_stride, n); break;
+    default:
+        for (int64_t x = 0; x < n; x++) copy_bytes(to + x * to_stride, from + x * from_stride, size);
+    }
+}
+
 /* A row of w x lanes elements between any strides; the inner loop runs along the smaller stride of the result. */
 static inline void move_row(char *to, int64_t to_w, int64_t to_lane, const char *from, int64_t from_w,
                             int64_t from_lane, int64_t w, int64_t lanes, int64_t itemsize) {
@@ -235,12 +249,8 @@ static inline void move_row(char *to, int64_t to_w, int64_t to_lane, const char 
     for (int64_t i = 0; i < rest; i++, to += to_rest, from += from_rest) {
         if (to_n == itemsize && from_n == itemsize)
             copy_bytes(to, from, n * itemsize);
-        else if (itemsize == 2)
-            move_elements<2>(to, to_n, from, from_n, n);
-        else if (itemsize == 4)
-            move_elements<4>(to, to_n, from, from_n, n);
         else
-            move_elements<8>(to, to_n, from, from_n, n);
+            move_any(to, to_n, from, from_n, n, itemsize);
     }
 }
 

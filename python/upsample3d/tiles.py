@@ -180,7 +180,7 @@ def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: i
     w_piece = max(1, min(width // lanes, most))
     most_rows = min(TILE_BYTES // max(1, row_bytes), BLOCK_BYTES // max(1, width * realsize))
     if packs:
-        most_rows = PACK_BYTES // (row_bytes + width * realsize)
+        most_rows = PACK_BYTES // max(1, row_bytes + width * realsize)
     h_run = _run(h, most_rows, group, pieces) if fits else 1
     rows, group = _span(h, h_run), min(group, h_run)
     h_piece = max(1, min(rows, GROUP_BYTES // (w_piece * lanes * realsize)))
