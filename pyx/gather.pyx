@@ -3,15 +3,21 @@
 
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.pycapsule cimport PyCapsule_GetPointer
+from cpython.time cimport monotonic
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uintptr_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from job cimport (COLUMN_BYTES, FLOAT32, FLOAT64, SAME, SUM, W_COLUMNS, W_LANES, W_LOOKUP,
                   band_t, job_t, lookup_t, magic_of, magic_quotient, magic_t, strides_t)
-from rows cimport (ahead_t, clear_rows, enter_default_mode, fenv_t, look_up_rows, move_row, pack_slabs,
-                   padded, pick_lanes, pick_row, read_ahead, restore_mode, round_columns, round_row,
-                   stream_bytes, stream_end, sum_band, sum_rows, to_columns, vector_lanes)
+from rows cimport (ahead_t, clear_rows, enter_default_mode, fenv_t, look_up_rows, move_row,
+                   pack_slabs, padded, pick_lanes, pick_row, read_ahead, restore_mode,
+                   round_columns, round_row, stream_bytes, stream_end, sum_band, sum_rows,
+                   to_columns, vector_lanes)
+
+# Seconds of work between two looks at pending signals, as near as the last slab foretells the next.
+cdef double SLAB_SECONDS = 0.05
+
 
 ctypedef fused real_t:
     float
@@ -101,23 +107,23 @@ cdef ahead_t slabs_ahead(const job_t *job, const char *source, int64_t unit,
 
 
 cdef void do_unit(const job_t *job, const char *source, char *result, char *scratch, int64_t unit,
-                  int64_t end, packed_t *packed) noexcept nogil:
-    """The unit's tile in all of its planes, group, group + groups, ...; units end before `end`."""
+                  int64_t end, int64_t walk, int64_t walked, packed_t *packed) noexcept nogil:
+    """The unit's tile in planes walk .. walked of group, group + groups, ...; units end before `end`.
+    """
     cdef tile_t tile = tile_of(job, unit)
     cdef ahead_t ahead = ahead_t(NULL, 0, 0, 0, 0, 0)
-    cdef int64_t _walked
+    cdef int64_t _plane
     cdef const char *plane_source
     cdef char *plane_result
     if job.d.kind == SUM and job.inner == 1 and unit + 1 < end:
         ahead = slabs_ahead(job, source, unit + 1, tile.h1 - tile.h0)
-    for _walked in range(job.inner):
+    tile.plane += walk * job.groups
+    for _plane in range(walk, walked):
         plane_source = source + place(job, &job.origin, tile.plane)
         if job.pack:
             plane_source = pack_tile(job, plane_source, scratch, tile, packed)
         plane_result = result + place(job, &job.result, tile.plane)
-        if job.pick and job.w.kind == SAME:
-            copy_tile(job, plane_source, plane_result, tile)
-        elif job.pick:
+        if job.pick:
             pick_tile(job, plane_source, plane_result, scratch, tile)
         elif job.dtype == FLOAT64:
             sum_tile(job, plane_source, plane_result, <double *>scratch, tile, &ahead)
@@ -129,7 +135,8 @@ cdef void do_unit(const job_t *job, const char *source, char *result, char *scra
 # ---- Threads ----
 
 cdef void share(const job_t *job, const char *source, char *result, char *workspace, int64_t first,
-                int64_t last, int64_t thread, int64_t threads) noexcept nogil:
+                int64_t last, int64_t walk, int64_t walked, int64_t thread,
+                int64_t threads) noexcept nogil:
     """One thread's contiguous part of the units first .. last."""
     cdef int64_t unit, begin = first + (last - first) * thread // threads
     cdef int64_t end = first + (last - first) * (thread + 1) // threads
@@ -141,21 +148,23 @@ cdef void share(const job_t *job, const char *source, char *result, char *worksp
         return
     found = enter_default_mode()
     for unit in range(begin, end):
-        do_unit(job, source, result, workspace + thread * job.scratch.size, unit, end,
-                &packed)
+        do_unit(job, source, result, workspace + thread * job.scratch.size, unit, end, walk,
+                walked, &packed)
     restore_mode(found)
     if job.stream:
         stream_end()
 
 
 cdef void run_units(const job_t *job, const char *source, char *result, char *workspace,
-                    int64_t first, int64_t last, int threads) noexcept nogil:
+                    int64_t first, int64_t last, int64_t walk, int64_t walked,
+                    int threads) noexcept nogil:
+    """Planes walk .. walked of units first .. last."""
     cdef int thread
     if threads == 1:
-        share(job, source, result, workspace, first, last, 0, 1)
+        share(job, source, result, workspace, first, last, walk, walked, 0, 1)
         return
     for thread in prange(threads, num_threads=threads, schedule="static", chunksize=1):
-        share(job, source, result, workspace, first, last, thread, threads)
+        share(job, source, result, workspace, first, last, walk, walked, thread, threads)
 
 
 # ---- The door ----
@@ -212,7 +221,7 @@ cdef void set_band(band_t *to, band, list arrays) except *:
     to.lo = <const int64_t *>address(band.lo)
     to.start = <const int64_t *>address(band.start)
     to.w = NULL if band.w is None else address(band.w)
-    to.kind = band.kind
+    to.kind, to.reached = band.kind, band.reached
     arrays += [band.lo, band.start, band.w]
 
 
@@ -262,6 +271,7 @@ cdef class Job:
             job.source.h, job.source.d = tiles.pack_row, tiles.pack_slab
         job.pick, job.in_place = tiles.pick, tiles.in_place
         job.own_rows, job.ahead = tiles.own_rows, tiles.ahead
+        job.row_ahead = tiles.row_ahead
         job.w_form, job.group, job.stream = tiles.w_form, tiles.group, tiles.stream
         if job.w_form == W_LOOKUP:
             set_table(&job.table, bands[2].table(job.lanes, vector_lanes), job.lanes,
@@ -293,21 +303,34 @@ cdef class Job:
         )
 
     def run(self, source, result, workspace, int threads):
-        """Fills result from source, arrays or addresses; between slabs, signals are heard."""
+        """Fills result from source, arrays or addresses; between slabs, signals are heard.
+
+        A slab is some units, or some planes of a unit for each thread. The first is what the slowest
+        layout does in time; how long it took says how large the next one is.
+        """
         cdef const job_t *job = &self.job
         cdef const char *from_ = <const char *>address(source)
         cdef char *to = <char *>address(result)
         cdef char *parts = NULL
-        cdef int64_t first = 0, last
+        cdef int64_t first = 0, last, walk, walked, slab = job.slab
+        cdef double begin, pace
         if workspace is not None:
             parts = <char *>((<uintptr_t>address(workspace) + 63) & ~<uintptr_t>63)
         while first < job.units:
-            last = min(first + job.slab, job.units)
-            with nogil:
-                run_units(job, from_, to, parts, first, last, threads)
-            first = last
-            if first < job.units:
+            last = min(first + max(threads, slab // job.inner), job.units)
+            walk = 0
+            while walk < job.inner:
+                walked = min(walk + max(1, slab // threads), job.inner)
+                begin = monotonic()
+                with nogil:
+                    run_units(job, from_, to, parts, first, last, walk, walked, threads)
+                walk = walked
+                if walk == job.inner and last == job.units:
+                    return
                 PyErr_CheckSignals()
+                pace = SLAB_SECONDS / max(monotonic() - begin, 1e-9)
+                slab = <int64_t>min(max(slab * min(max(pace, 0.1), 8.0), 1.0), 1e15)
+            first = last
 
 
 def magic(uint64_t divisor, uint32_t width):

@@ -24,7 +24,7 @@ cdef extern from "upsample3d/job.h" nogil:
         const int64_t *lo
         const int64_t *start
         const void *w
-        int64_t kind
+        int64_t kind, reached
 
     ctypedef struct lookup_t:
         int64_t terms, stride, step
@@ -48,7 +48,7 @@ cdef extern from "upsample3d/job.h" nogil:
         strides_t origin, source, result
         int64_t pack
         int64_t source_row, result_row, source_slab
-        int64_t w_form, in_place, own_rows, ahead, group, stream
+        int64_t w_form, in_place, own_rows, ahead, row_ahead, group, stream
         int64_t h_run, w_run, h_runs, w_runs, h_piece, w_piece
         int64_t inner, groups, units, slab
         magic_t by_d, by_w_runs, by_h_runs, by_channels

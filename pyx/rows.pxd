@@ -15,7 +15,7 @@ cdef extern from "upsample3d/rows.h" nogil:
         int64_t done, bytes, runs, stride, step
 
     void sum_rows[real](real *sum, const char *row, int64_t dtype, int64_t stride, int64_t terms,
-                        const real *w, int64_t n, bint onto)
+                        const real *w, int64_t n, bint onto, int64_t ahead)
     void sum_band[real](char *sums, int64_t dtype, int64_t sums_stride, const real *rows,
                         int64_t stride, const band_t *band, int64_t first, int64_t last, int64_t n)
     const int64_t vector_lanes

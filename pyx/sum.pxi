@@ -8,16 +8,18 @@ cdef void sum_slabs(const job_t *job, real_t *block, const char *source, char *p
     cdef const real_t *w = <const real_t *>job.d.w + start if job.d.w else NULL
     cdef int64_t width = cols * job.lanes, _row, t
     if in_one_run(job, cols):
-        sum_rows(block, source, job.dtype, job.source.d, terms, w, rows * width, False)
+        sum_rows(block, source, job.dtype, job.source.d, terms, w, rows * width, False,
+                 job.row_ahead)
         return
     for _row in range(rows):
         if job.source_row or terms == 0:
-            sum_rows(block, source, job.dtype, job.source.d, terms, w, width, False)
+            sum_rows(block, source, job.dtype, job.source.d, terms, w, width, False,
+                     job.row_ahead)
         else:
             for t in range(terms):
                 move_row(packed, job.lanes * job.itemsize, job.itemsize, source + t * job.source.d,
                          job.source.w, job.source.lane, cols, job.lanes, job.itemsize)
-                sum_rows(block, packed, job.dtype, 0, 1, w + t if w else NULL, width, t > 0)
+                sum_rows(block, packed, job.dtype, 0, 1, w + t if w else NULL, width, t > 0, 0)
         block += width
         source += job.source.h
 
@@ -103,7 +105,7 @@ cdef void sum_window(const job_t *job, char *target, const char *source, real_t 
             sum_slabs(job, block, source + done_h * job.source.h + done_w * job.source.w,
                       parts + job.scratch.packed, d, next_h - done_h, next_w - done_w)
             sum_rows(row, <const char *>block, FLOAT32, width * <int64_t>sizeof(real_t),
-                     next_h - done_h, h_w + done_h if h_w else NULL, width, done_h > 0)
+                     next_h - done_h, h_w + done_h if h_w else NULL, width, done_h > 0, 0)
             done_h = next_h
             if done_h == rows:
                 break
@@ -111,7 +113,7 @@ cdef void sum_window(const job_t *job, char *target, const char *source, real_t 
             along_w(job, target, 0, row, 0, parts, 1, w0, w1, &none)
             return
         sum_rows(sums, <const char *>row, FLOAT32, job.lanes * <int64_t>sizeof(real_t),
-                 next_w - done_w, w_w + done_w if w_w else NULL, job.lanes, done_w > 0)
+                 next_w - done_w, w_w + done_w if w_w else NULL, job.lanes, done_w > 0, 0)
         done_w = next_w
         if done_w == cols:
             break

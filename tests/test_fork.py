@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forked and spawned children, Python threads, Ctrl-C: nothing hangs, and answers stay right."""
+"""Forked and spawned children, Python threads, Ctrl-C: nothing hangs, and answers stay right.
+
+A program that hangs shows where, through faulthandler, and fails.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -14,17 +18,26 @@ import pytest
 import upsample3d as up
 
 SETUP = """
-import multiprocessing, os, signal, sys, threading, time
+import ctypes, faulthandler, multiprocessing, os, signal, subprocess, sys, threading, time
+faulthandler.dump_traceback_later(100, exit=True)
 import numpy as np
 import upsample3d as up
 source = np.random.default_rng(0).random((1, 8, 64, 64, 64), np.float32)
 size = (1, 8, 32, 32, 32)
 def work(_=None):
     return up.trilinear_backward(source, size).tobytes(), up.get_num_threads()
+def child(function):
+    # Whether function() is true in a forked child.
+    number = os.fork()
+    if number == 0:
+        os._exit(0 if function() else 1)
+    return os.waitpid(number, 0)[1] == 0
+def serial_and_right():
+    return work() == (wanted, 1)
 """
 
 
-def python(code: str, seconds: float = 60) -> str:
+def python(code: str, seconds: float = 120) -> str:
     """What a program prints; one that hangs fails."""
     environment = {**os.environ, "OMP_NUM_THREADS": "4", "PYTHONWARNINGS": "ignore"}
     run = subprocess.run(
@@ -42,13 +55,74 @@ forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without for
 def test_forked_child_after_threads_ran():
     code = """
 wanted, _ = work()
-for _ in range(20):
-    child = os.fork()
-    if child == 0:
-        found, threads = work()
-        os._exit(0 if found == wanted and threads == 1 else 1)
-    assert os.waitpid(child, 0)[1] == 0
+assert all(child(serial_and_right) for _ in range(20))
 assert work()[0] == wanted
+print("fine")
+"""
+    assert python(code) == "fine"
+
+
+@forks
+def test_200_forks_of_three_ops():
+    code = """
+few = source[:, :2]
+ops = up.trilinear_backward, up.nearest_exact_backward, up.nearest_backward
+def three():
+    return [op(few, (1, 2, 32, 32, 32)).tobytes() for op in ops]
+wanted = three()
+assert all(child(lambda: three() == wanted) for _ in range(200))
+assert three() == wanted
+print("fine")
+"""
+    assert python(code) == "fine"
+
+
+@forks
+def test_fork_by_c_code():
+    """Python's own hooks do not run here: pthread_atfork's do."""
+    code = """
+wanted, _ = work()
+fork = ctypes.PyDLL(None).fork
+for _ in range(20):
+    number = fork()
+    if number == 0:
+        os._exit(0 if serial_and_right() else 1)
+    assert os.waitpid(number, 0)[1] == 0
+print("fine")
+"""
+    assert python(code) == "fine"
+
+
+@forks
+def test_before_exec_of_a_subprocess():
+    code = """
+wanted, _ = work()
+def before():
+    assert serial_and_right()
+for _ in range(5):
+    subprocess.run(["true"], preexec_fn=before, check=True)
+print("fine")
+"""
+    assert python(code) == "fine"
+
+
+@forks
+def test_fork_while_another_thread_is_inside_a_kernel():
+    code = """
+wanted, _ = work()
+stop, rounds, wrong = threading.Event(), [0], []
+def busy():
+    while not stop.is_set():
+        if work()[0] != wanted: wrong.append(1)
+        rounds[0] += 1
+threads = [threading.Thread(target=busy) for _ in range(2)]
+for thread in threads: thread.start()
+while rounds[0] < 4: time.sleep(0.001)
+for _ in range(30):
+    assert child(serial_and_right)
+stop.set()
+for thread in threads: thread.join()
+assert not wrong
 print("fine")
 """
     assert python(code) == "fine"
@@ -59,15 +133,12 @@ def test_grandchild_and_child_of_a_thread():
     code = """
 wanted, _ = work()
 def fork(depth):
-    child = os.fork()
-    if child == 0:
-        if depth: fork(depth - 1)
-        found, threads = work()
-        os._exit(0 if found == wanted and threads == 1 else 1)
-    assert os.waitpid(child, 0)[1] == 0
-thread = threading.Thread(target=fork, args=(2,))
+    return child(lambda: (depth == 0 or fork(depth - 1)) and serial_and_right())
+fine = []
+thread = threading.Thread(target=lambda: fine.append(fork(2)))
 thread.start()
 thread.join()
+assert fine == [True]
 print("fine")
 """
     assert python(code) == "fine"
@@ -84,16 +155,51 @@ print("fine")
     assert python(code) == "fine"
 
 
-def test_pool_of_spawned_workers(tmp_path):
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_pool_of_spawned_workers(method, tmp_path):
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"a system without {method}")
     script = tmp_path / "spawned.py"
     script.write_text(
         SETUP + "if __name__ == '__main__':\n"
-        "    with multiprocessing.get_context('spawn').Pool(2) as pool:\n"
-        "        assert {found for found, _ in pool.map(work, range(4))} == {work()[0]}\n"
+        f"    multiprocessing.set_start_method({method!r})\n"
+        "    wanted, threads = work()\n"
+        "    with multiprocessing.Pool(2) as pool:\n"
+        "        assert pool.map(work, range(4)) == [(wanted, threads)] * 4\n"
         "    print('fine')\n"
     )
     run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120)
     assert run.stdout.strip() == "fine", run.stderr
+
+
+@forks
+def test_forkserver_that_has_imported_us():
+    """Its children are forked, but from a process that has used no threads: serial all the same."""
+    code = """
+if __name__ == "__main__":
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["upsample3d"])
+    with context.Pool(2) as pool:
+        assert pool.starmap(up.get_num_threads, [()] * 4) == [1] * 4
+    print("fine")
+"""
+    assert python(code) == "fine"
+
+
+def test_eight_python_threads_of_two():
+    code = """
+wanted, _ = work()
+wrong = []
+def run():
+    for _ in range(40):
+        if up.trilinear_backward(source, size, num_threads=2).tobytes() != wanted: wrong.append(1)
+threads = [threading.Thread(target=run) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert not wrong
+print("fine")
+"""
+    assert python(code) == "fine"
 
 
 def test_python_threads_share_a_plan():

@@ -11,7 +11,7 @@ import oracle
 import pytest
 
 import upsample3d as up
-from upsample3d import schedule
+from upsample3d import schedule, tiles
 
 DTYPES = (np.float32, np.float16, ml_dtypes.bfloat16, np.float64)
 OPS = ("trilinear_backward", "nearest_exact_backward", "trilinear", "nearest")
@@ -89,8 +89,9 @@ def test_workspace_is_enough_for_every_thread(op, dtype, lay, monkeypatch):
         assert (memory[offset + plan.workspace_size :] == 0xA5).all()
 
 
+@pytest.mark.parametrize("past_the_cache", [False, True])
 @each
-def test_only_the_view_of_out_is_written(op, dtype, lay):
+def test_only_the_view_of_out_is_written(op, dtype, lay, past_the_cache, monkeypatch):
     plan, source, out = prepared(op, dtype, lay)
     wanted = plan(source, out).tobytes()
     memory = np.full(tuple(n + 4 for n in out.shape), 7, dtype)
@@ -99,7 +100,12 @@ def test_only_the_view_of_out_is_written(op, dtype, lay):
     before = source.tobytes()
     strides = {"strides": source.strides, "out_strides": view.strides}
     size = {"input_size": SMALL} if op.endswith("_backward") else {"output_size": LARGE[2:]}
-    up.Plan(op, source.shape, dtype, **strides, **size)(source, view)
+    if past_the_cache:
+        monkeypatch.setattr(tiles, "STREAM_BYTES", 0)
+        monkeypatch.setattr(tiles, "LINE_BYTES", 1)
+    plan = up.Plan(op, source.shape, dtype, **strides, **size)
+    assert plan.schedule.tiles.stream == (past_the_cache and plan.layout.result_row)
+    plan(source, view)
     assert view.tobytes() == wanted
     assert source.tobytes() == before
     view[...] = 7

@@ -35,7 +35,7 @@ def test_python_blocks():
         exec(block, names)
         if torch:
             exec("upsample3d.torch.disable()", names)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     assert names["output"].shape == (1, 8, 64, 64, 64)
 
 

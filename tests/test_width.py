@@ -92,3 +92,17 @@ def test_rows_that_repeat(h, w, channels):
         out = room.transpose(np.argsort(order))[..., ::2]
         up.nearest(x, output_size=(3, h[1], w[1]), out=out)
         assert np.array_equal(out, x[:, :, *np.ix_(*wanted)])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("op", ["nearest", "nearest_exact", "nearest_backward", "trilinear"])
+def test_results_of_a_vector_whose_sources_lie_just_within_two(op, dtype):
+    """Every length of sources for results of a vector or a little more, on every CPU level."""
+    for results, sources in itertools.product((3, 4, 5, 8, 9, 16, 17, 33), range(1, 75)):
+        backward = op.endswith("_backward")
+        i, o = (results, sources) if backward else (sources, results)
+        x = np.random.default_rng(9).integers(-20, 21, (1, 1, 1, 3, sources))
+        x = x.astype(oracle.numpy_dtype(dtype))
+        options = {"input_size": (1, 1, 1, 3, i)} if backward else {"output_size": (1, 3, o)}
+        truth = oracle.answer(op, x, (1, 3, i), (1, 3, o))
+        truth.check(getattr(up, op)(x, **options), f"{op} {sources} -> {results}")

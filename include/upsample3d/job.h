@@ -7,10 +7,11 @@
 
 #include "magic.h"
 
-/* Element types, as dtypes.py numbers them. */
-enum { FLOAT32 = 0, FLOAT16 = 1, BFLOAT16 = 2, FLOAT64 = 3 };
+/* Element types, as dtypes.py numbers them. BYTES is any other: it is moved, never summed. */
+enum { FLOAT32 = 0, FLOAT16 = 1, BFLOAT16 = 2, FLOAT64 = 3, BYTES = 4 };
 
-/* What a band does: SUM adds weighted sources, PICK copies one source per result, SAME copies source k to result k. */
+/* What a band does: SUM adds weighted sources, PICK copies one source per result and has none for the last few, SAME
+ * copies source k to result k. */
 enum { SUM = 0, PICK = 1, SAME = 2 };
 
 /* How the W pass runs: rows lie ready (SAME), lanes are summed along the row, rows are turned into columns, or lanes
@@ -27,6 +28,7 @@ typedef struct {
     const int64_t *start; /* [results + 1] */
     const void *w;        /* in the accumulator's type; NULL: every weight is one */
     int64_t kind;         /* SUM, PICK or SAME */
+    int64_t reached;      /* results from here on have no source; of interest to PICK */
 } band_t;
 
 /* A band of W as a rectangle: result x = sum over t of w[t * stride + x] * source[first[x] + t * step], t < terms.
@@ -72,6 +74,7 @@ typedef struct {
     int64_t in_place;               /* whether source rows serve as the block: D has nothing to add */
     int64_t own_rows;               /* whether H writes rows of its own, though it may have nothing to add */
     int64_t ahead;                  /* bytes of new slabs that a tile asks for ahead, at most */
+    int64_t row_ahead;              /* bytes that the sum of slabs asks for ahead of itself */
     int64_t group;                  /* result rows that are finished together */
     int64_t stream;                 /* whether results go past the cache */
     int64_t h_run, w_run;           /* results of a tile along h and w */
@@ -80,7 +83,7 @@ typedef struct {
     int64_t inner;            /* planes that one unit walks: N*C, N, 1 for SCH_ID 1, 2, 3 */
     int64_t groups;           /* planes / inner: unit's group g walks planes g, g + groups, ... */
     int64_t units;            /* groups * h_runs * w_runs * d.results */
-    int64_t slab;             /* units between two looks at pending signals */
+    int64_t slab;             /* tiles (units times planes) before the first look at pending signals */
     magic_t by_d, by_w_runs, by_h_runs, by_channels;
     scratch_t scratch;
 } job_t;

@@ -17,6 +17,9 @@ constexpr int64_t TURN_AHEAD = 1024;
 
 /* The lanes that are turned at once for elements of so many bytes: as many as there are rows. */
 template <int size> struct turned;
+template <> struct turned<1> {
+    typedef octets type;
+};
 template <> struct turned<2> {
     typedef halves type;
 };
@@ -65,19 +68,6 @@ static __attribute__((noinline)) void turn(char *to, int64_t to_n, int64_t to_x,
     }
 }
 
-/* n elements of `size` bytes between any strides. */
-static inline void move_any(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t n,
-                            int64_t size) {
-    switch (size) {
-    case 2: move_elements<2>(to, to_stride, from, from_stride, n); break;
-    case 4: move_elements<4>(to, to_stride, from, from_stride, n); break;
-    case 8: move_elements<8>(to, to_stride, from, from_stride, n); break;
-    case 16: move_elements<16>(to, to_stride, from, from_stride, n); break;
-    default:
-        for (int64_t x = 0; x < n; x++) copy_bytes(to + x * to_stride, from + x * from_stride, size);
-    }
-}
-
 /* to[d][h][w] = from[d][h][w], elements of `size` bytes, read in the order of memory. Rows of `to` are contiguous. */
 static inline void pack_slabs(char *to, const strides_t *to_bytes, const char *from, const strides_t *from_bytes,
                               int64_t slabs, int64_t rows, int64_t cols, int64_t size) {
@@ -90,6 +80,8 @@ static inline void pack_slabs(char *to, const strides_t *to_bytes, const char *f
         for (int64_t i = 0; i < n; i++)
             for (int64_t x = 0; x < nx; x++)
                 move_any(to + i * to_n + x * to_x, size, from + i * from_n + x * from_x, f->w, cols, size);
+    else if (from_x == size && size == 1)
+        turn<1>(to, to_n, to_x, from, from_n, f->w, n, nx, cols);
     else if (from_x == size && size == 2)
         turn<2>(to, to_n, to_x, from, from_n, f->w, n, nx, cols);
     else if (from_x == size && size == 4)

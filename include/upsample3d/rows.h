@@ -58,12 +58,25 @@ INLINE void sum_vectors(out *sum, const element *row, int64_t stride, int64_t te
     store_sums<element, V, real>(sum, total);
 }
 
+/* Asks for the same vectors of the last two rows `ahead` bytes further on: no sum before has read these, and what the
+ * CPU prefetches by itself ends with a page. */
+template <int V, class real, class element>
+INLINE void ask_ahead(const element *row, int64_t stride, int64_t terms, int64_t ahead) {
+    for (int64_t t = terms > 2 ? terms - 2 : 0; t < terms; t++)
+        for (int64_t x = 0; x < V * LANES<real>; x += CACHE_LINE / sizeof(element))
+            __builtin_prefetch(at(row + x, t * stride + ahead));
+}
+
 /* n of them. The end is an overlapping vector where that is possible: what it writes twice is the same. */
 template <bool unit, class real, class element, class out>
-INLINE void sum_run(out *sum, const element *row, int64_t stride, int64_t terms, const real *w, int64_t n, bool onto) {
+INLINE void sum_run(out *sum, const element *row, int64_t stride, int64_t terms, const real *w, int64_t n, bool onto,
+                    int64_t ahead = 0) {
     constexpr int V = LANES<real>;
     int64_t x = 0;
-    for (; x + 4 * V <= n; x += 4 * V) sum_vectors<4, unit>(sum + x, row + x, stride, terms, w, onto);
+    for (; x + 4 * V <= n; x += 4 * V) {
+        if (ahead) ask_ahead<4, real>(row + x, stride, terms, ahead);
+        sum_vectors<4, unit>(sum + x, row + x, stride, terms, w, onto);
+    }
     for (; x + 2 * V <= n; x += 2 * V) sum_vectors<2, unit>(sum + x, row + x, stride, terms, w, onto);
     for (; x + V <= n; x += V) sum_vectors<1, unit>(sum + x, row + x, stride, terms, w, onto);
     if (x == n) return;
@@ -97,25 +110,26 @@ constexpr int64_t STREAMS = 4;
 
 template <bool unit, class real, class element>
 static __attribute__((noinline)) void sum_streams(real *sum, const element *row, int64_t stride, int64_t terms,
-                                                  const real *w, int64_t n, bool onto) {
+                                                  const real *w, int64_t n, bool onto, int64_t ahead) {
     for (; terms > STREAMS; terms -= STREAMS, onto = true) {
-        sum_run<unit>(sum, row, stride, STREAMS, w, n, onto);
+        sum_run<unit>(sum, row, stride, STREAMS, w, n, onto, ahead);
         row = at(row, STREAMS * stride);
         if (!unit) w += STREAMS;
     }
-    with_terms(terms, [=](auto count) { sum_run<unit>(sum, row, stride, count, w, n, onto); });
+    with_terms(terms, [=](auto count) { sum_run<unit>(sum, row, stride, count, w, n, onto, ahead); });
 }
 
-/* sum[x] (+)= w[0]*row0[x] + w[1]*row1[x] + ... for x < n: n elements of `terms` rows that lie `stride` bytes apart. */
+/* sum[x] (+)= w[0]*row0[x] + w[1]*row1[x] + ... for x < n: n elements of `terms` rows that lie `stride` bytes apart.
+ * ahead: how many bytes ahead new ones are asked for, or 0. */
 template <class real>
 static inline void sum_rows(real *sum, const char *row, int64_t dtype, int64_t stride, int64_t terms, const real *w,
-                            int64_t n, bool onto) {
+                            int64_t n, bool onto, int64_t ahead) {
     with_element<real>(dtype, [=](auto element) {
         auto *elements = (const decltype(element) *)row;
         if (w)
-            sum_streams<false>(sum, elements, stride, terms, w, n, onto);
+            sum_streams<false>(sum, elements, stride, terms, w, n, onto, ahead);
         else
-            sum_streams<true>(sum, elements, stride, terms, w, n, onto);
+            sum_streams<true>(sum, elements, stride, terms, w, n, onto, ahead);
     });
 }
 
@@ -211,6 +225,20 @@ INLINE void copy_bytes(char *to, const char *from, int64_t n) {
     }
 }
 
+/* n elements of `size` bytes between any strides. */
+static inline void move_any(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t n,
+                            int64_t size) {
+    switch (size) {
+    case 1: move_elements<1>(to, to_stride, from, from_stride, n); break;
+    case 2: move_elements<2>(to, to_stride, from, from_stride, n); break;
+    case 4: move_elements<4>(to, to_stride, from, from_stride, n); break;
+    case 8: move_elements<8>(to, to_stride, from, from_stride, n); break;
+    case 16: move_elements<16>(to, to_stride, from, from_stride, n); break;
+    default:
+        for (int64_t x = 0; x < n; x++) copy_bytes(to + x * to_stride, from + x * from_stride, size);
+    }
+}
+
 /* A row of w x lanes elements between any strides; the inner loop runs along the smaller stride of the result. */
 static inline void move_row(char *to, int64_t to_w, int64_t to_lane, const char *from, int64_t from_w,
                             int64_t from_lane, int64_t w, int64_t lanes, int64_t itemsize) {
@@ -221,12 +249,8 @@ static inline void move_row(char *to, int64_t to_w, int64_t to_lane, const char 
     for (int64_t i = 0; i < rest; i++, to += to_rest, from += from_rest) {
         if (to_n == itemsize && from_n == itemsize)
             copy_bytes(to, from, n * itemsize);
-        else if (itemsize == 2)
-            move_elements<2>(to, to_n, from, from_n, n);
-        else if (itemsize == 4)
-            move_elements<4>(to, to_n, from, from_n, n);
         else
-            move_elements<8>(to, to_n, from, from_n, n);
+            move_any(to, to_n, from, from_n, n, itemsize);
     }
 }
 

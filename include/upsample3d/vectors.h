@@ -35,6 +35,8 @@ typedef double doubles __attribute__((vector_size(VECTOR_BYTES)));
 typedef uint32_t words __attribute__((vector_size(VECTOR_BYTES)));
 typedef int32_t ints __attribute__((vector_size(VECTOR_BYTES)));
 typedef uint16_t halves __attribute__((vector_size(VECTOR_BYTES / 2)));
+typedef uint8_t octets __attribute__((vector_size(16)));
+typedef uint8_t quarters __attribute__((vector_size(VECTOR_BYTES / 4)));
 
 template <class real> struct vector_of;
 template <> struct vector_of<float> {
@@ -64,8 +66,13 @@ INLINE doubles load(const double *p) { return read<doubles>(p); }
 INLINE floats load(const bf16 *p) { return same_bits<floats>(__builtin_convertvector(read<halves>(p), words) << 16); }
 
 INLINE words load_bits(const uint16_t *p) { return __builtin_convertvector(read<halves>(p), words); }
+INLINE words load_bits(const uint8_t *p) { return __builtin_convertvector(read<quarters>(p), words); }
 INLINE words load_bits(const uint32_t *p) { return read<words>(p); }
 INLINE void store_bits(uint32_t *p, words x) { memcpy(p, &x, sizeof x); }
+INLINE void store_bits(uint8_t *p, words x) {
+    quarters low = __builtin_convertvector(x, quarters);
+    memcpy(p, &low, sizeof low);
+}
 INLINE void store_bits(uint16_t *p, words x) {
     halves low = __builtin_convertvector(x, halves);
     memcpy(p, &low, sizeof low);

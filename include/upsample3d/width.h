@@ -186,6 +186,7 @@ static inline void pick_row(char *to, const char *row, int64_t row_w, int64_t ro
         return;
     }
     switch (lanes * itemsize) {
+    case 1: pick_elements<1>(to, row, row_w, lo, n); break;
     case 2: pick_elements<2>(to, row, row_w, lo, n); break;
     case 4: pick_elements<4>(to, row, row_w, lo, n); break;
     case 8: pick_elements<8>(to, row, row_w, lo, n); break;
@@ -234,12 +235,14 @@ static __attribute__((noinline)) void pick_bits(bits *to, int64_t to_stride, con
     }
 }
 
-/* to[r][x] = rows[row[r]][first[begin + x]], r < count, x < n, elements of 16 or 32 bits, through a table. Where rows
- * are shorter than 2 V elements, so much must be readable. */
+/* to[r][x] = rows[row[r]][first[begin + x]], r < count, x < n, elements of 8, 16 or 32 bits, through a table. Where
+ * rows are shorter than 2 V elements, so much must be readable. */
 static inline void pick_lanes(char *to, int64_t to_stride, const char *rows, int64_t stride, const int64_t *row,
                               int64_t count, int64_t itemsize, int64_t width, const lookup_t *table, int64_t begin,
                               int64_t n) {
-    if (itemsize == 2)
+    if (itemsize == 1)
+        pick_bits((uint8_t *)to, to_stride, (const uint8_t *)rows, stride, row, count, width, table, begin, n);
+    else if (itemsize == 2)
         pick_bits((uint16_t *)to, to_stride, (const uint16_t *)rows, stride, row, count, width, table, begin, n);
     else
         pick_bits((uint32_t *)to, to_stride, (const uint32_t *)rows, stride, row, count, width, table, begin, n);

@@ -1,37 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: `python -m upsample3d demo`, `check` and `info`."""
+"""The command line: `upsample3d forward`, `backward`, `demo`, `check` and `info`."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 import upsample3d as up
 
-from . import check
+from . import check, resample
 
 MISTAKE = 2
+MISTAKES = OSError, ValueError, up.ParameterTypeError, MemoryError, ModuleNotFoundError
 INTERRUPTED = 130
+TERMINATED = 143
+
+
+class Help(argparse.HelpFormatter):
+    """Help whose examples keep their lines, to be copied."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if text.startswith("example") else super()._fill_text(text, width, indent)
 
 
 class Parser(argparse.ArgumentParser):
     """An argument parser whose complaints fit one line."""
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=Help, **options)
+
     def error(self, message: str) -> NoReturn:
         self.exit(MISTAKE, f"{self.prog}: {message} (--help says more)\n")
 
 
+class Terminated(BaseException):
+    """SIGTERM, so that what is half-written is removed on the way out."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """The exit status: 0, 1 where the work failed, 2 for a user's mistake, 130 for Ctrl-C."""
+    """The exit status: 0, 1 where the work failed, 2 for a user's mistake, 130 for Ctrl-C.
+
+    143 for SIGTERM.
+    """
     try:
         arguments = parser().parse_args(argv)
     except SystemExit as stop:  # --help or a complaint, printed already
         return int(stop.code or 0)
     try:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, terminate)
         status = int(arguments.run(arguments))
         if sys.stdout is not None:  # it is where the shell closed it, as in `upsample3d info >&-`
             sys.stdout.flush()
@@ -42,16 +65,50 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
-    except (OSError, ValueError, MemoryError, ModuleNotFoundError) as mistake:
+    except Terminated:
+        print("terminated", file=sys.stderr)
+        return TERMINATED
+    except MISTAKES as mistake:
         print(f"upsample3d: {' '.join(str(mistake).split())}", file=sys.stderr)
         return MISTAKE
 
 
+def terminate(*_: object) -> NoReturn:
+    raise Terminated
+
+
 def parser() -> Parser:
     """The parser of all commands; each stores the function that runs it as `run`."""
-    top = Parser(prog="upsample3d", description="3-D up-sampling and its gradients on the CPU.")
+    top = Parser(
+        prog="upsample3d",
+        description="3-D up-sampling and its gradients on the CPU.",
+        epilog="example, of which `upsample3d forward --help` says more:\n"
+        "  upsample3d forward scan.nii.gz --scales 2 -o scan2.nii.gz",
+    )
     top.add_argument("--version", action="version", version=f"upsample3d {up.__version__}")
     commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    resample.forward_options(
+        commands.add_parser(
+            "forward",
+            help="up-sample (or down-sample) the volume in a file",
+            description="Writes the volume in FILE resampled to a new size. A NIfTI result has "
+            "FILE's header and an affine that puts the new voxels where the old ones were.",
+            epilog="examples, a scan and a mask:\n"
+            "  upsample3d forward scan.nii.gz --scales 2 -o scan2.nii.gz\n"
+            "  upsample3d forward mask.nii.gz --op nearest_exact --scales 2 -o mask2.nii.gz",
+        )
+    )
+    resample.backward_options(
+        commands.add_parser(
+            "backward",
+            help="bring a gradient back through up-sampling",
+            description="FILE holds the gradient of a loss at the output of `forward`; writes the "
+            "gradient at its input. Use the --op, --scales, --align-corners and --rule that "
+            "`forward` had, and the size that its FILE had.",
+            epilog="example:\n  upsample3d backward gradient.npy --input-size 64,64,32 -o back.npy",
+        )
+    )
 
     demo = commands.add_parser(
         "demo",
@@ -59,11 +116,12 @@ def parser() -> Parser:
         description="Observes a volume at half its resolution and recovers it by gradient descent "
         "with the exact adjoint of up-sampling; prints the checks and the throughput, and draws a "
         "picture. Without arguments it uses a built-in phantom.",
-        epilog="example: upsample3d demo --volume scan.nii.gz --output scan.png",
+        epilog="example:\n  upsample3d demo --volume scan.nii.gz --output scan.png",
     )
     demo.add_argument(
         "--volume", type=Path, metavar="FILE",
-        help="a .npy, .npz, .nii or .nii.gz file, 3-D or 4-D (default: a built-in phantom)",
+        help="a .npy, .npz, .nii or .nii.gz file, 3-D or 4-D with channels first (NIfTI: last) "
+        "(default: a built-in phantom)",
     )  # fmt: skip
     demo.add_argument(
         "--output", type=Path, metavar="PNG", default=Path("upsample3d-demo.png"),
@@ -88,8 +146,8 @@ def parser() -> Parser:
             "it among the cores. Both tensors are contiguous and alike in dtype and format. The "
             "exit status is 0 where the call is legal on that chip, 1 where it is not, 2 where "
             "the command line is malformed. Needs no NPU, and no memory for the tensors.",
-            epilog="example: upsample3d check --op trilinear_backward --soc ascend910b "
-            "--grad-output-shape 1,8,64,64,64 --input-size 1,8,32,32,32",
+            epilog="example:\n  upsample3d check --op trilinear_backward --soc ascend910b \\\n"
+            "    --grad-output-shape 1,8,64,64,64 --input-size 1,8,32,32,32",
         )
     )
 

@@ -181,6 +181,8 @@ def aclCreateTensor(
             view: Array = np.ndarray(
                 shape, dtype, memory, first * dtype.itemsize, [s * dtype.itemsize for s in steps]
             )
+        if view.flags.writeable != memory.flags.writeable:  # what NumPy makes of a MemoryError here
+            raise MemoryError
         if not view.flags.aligned:
             raise ParameterError(f"tensorData is misaligned, wanted {dtype.alignment} bytes")
         return AclTensor(data, view, member("format", format, aclFormat), first, storage)

@@ -93,6 +93,17 @@ def element(name: str, given: Any) -> dtypes.Dtype:
     return found
 
 
+def moved_element(name: str, given: Any) -> dtypes.Dtype:
+    """The Dtype that `given` names, of elements that are moved and not computed with."""
+    found = dtypes.find_moved(given)
+    if found is None:
+        raise ParameterTypeError(
+            f"{name} is {_dtype_text(given)}, wanted plain elements of 1, 2, 4, 8 or 16 bytes "
+            "in native byte order"
+        )
+    return found
+
+
 def number(name: str, given: Any, wanted: str = "a number") -> float:
     """`given` as a float; infinite where it is an int that no float holds."""
     if not issubclass(type(given), _NUMBERS):  # an instance may say that it is of another class

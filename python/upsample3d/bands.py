@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 SUM, PICK, SAME = 0, 1, 2
-"""What a band does: adds weighted sources, copies one source per result, copies source k to k."""
+"""What a band does: adds weighted sources, copies one source per result, or none to the last few,
+copies source k to k."""
 
 _LONGEST = 16
 """Lanes of the longest vector."""
@@ -52,11 +53,17 @@ class Band:
                 array.flags.writeable = False  # a kernel reads them without asking again
 
     @property
+    def reached(self) -> int:
+        """How many results have sources."""
+        return int(np.count_nonzero(self.hi > self.lo))
+
+    @property
     def kind(self) -> int:
         """SUM, PICK or SAME."""
-        if self.w is not None or not (self.hi - self.lo == 1).all():
+        terms = self.hi - self.lo
+        if self.w is not None or (terms[: self.reached] != 1).any():  # the others are 0 then
             return SUM
-        if len(self.lo) != self.sources:
+        if not len(self.lo) == self.reached == self.sources:
             return PICK
         return SAME if np.array_equal(self.lo, np.arange(self.sources)) else PICK
 
@@ -84,6 +91,24 @@ class Band:
             return first, w, first, first
         windows = np.lib.stride_tricks.sliding_window_view(first, vector)
         return first, w, windows.min(axis=1), windows.max(axis=1)
+
+    def reach(self, first: int, last: int) -> tuple[int, int]:
+        """The sources lo .. hi of results first .. last, of which there is one; at least one."""
+        lo = min(int(self.lo[first]), self.sources - 1)
+        return lo, max(lo + 1, int(self.hi[last - 1]))
+
+    def part(self, first: int, last: int) -> Band:
+        """The band of results first .. last, whose sources are those of their reach."""
+        lo, hi = self.reach(first, last)
+        start = self.start[first : last + 1]
+        w = None if self.w is None else self.w[start[0] : start[-1]]
+        return Band(
+            np.minimum(self.lo[first:last] - lo, hi - lo),
+            np.minimum(self.hi[first:last] - lo, hi - lo),
+            start - start[0],
+            w,
+            hi - lo,
+        )
 
     def transposed(self) -> Band:
         """The band of the other direction: result k sums what source k went to, weights and all."""

@@ -12,6 +12,10 @@ from .status import ParameterError, ParameterTypeError, Status
 
 Array = np.ndarray[Any, Any]
 
+empty = np.empty
+"""Where every result and workspace that the caller does not give comes from, but for results that
+are tensors: those come from PyTorch."""
+
 
 def check_array(name: str, array: Any) -> Array:
     """The NumPy array that `array` is, without what a subclass adds to it or says of it.

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,7 @@ from tqdm import tqdm  # type: ignore[import-untyped]
 
 import upsample3d as up
 
-from . import phantom, picture, volumes
+from . import files, phantom, picture, volumes
 from .recovery import Array, Recovery, dot, norm, psnr, recover
 
 SMALLEST = 4  # voxels per axis: half as many are observed
@@ -32,7 +31,7 @@ def run(path: Path | None, size: int, steps: int, output: Path) -> bool:
     """
     if steps < 1:
         raise ValueError(f"--steps is {steps}, wanted 1 or more")
-    check_place(output)
+    files.check_place(output)
     if path is not None and path.exists() and output.exists() and output.samefile(path):
         raise ValueError(f"--output {output} is the --volume, wanted another file")
     if path is None:
@@ -150,16 +149,6 @@ def median_seconds(call: Callable[[], object], rounds: int = 9) -> float:
         call()
         times.append(time.perf_counter() - begin)
     return sorted(times)[rounds // 2]
-
-
-def check_place(output: Path) -> None:
-    """Refuses a place where no file can be written, before any work is done for it."""
-    if output.is_dir():
-        raise IsADirectoryError(f"{output}: is a folder, wanted a file for the picture")
-    if not output.parent.is_dir():
-        raise FileNotFoundError(f"{output}: there is no folder {output.parent}")
-    if not os.access(output if output.exists() else output.parent, os.W_OK):
-        raise PermissionError(f"{output}: cannot be written")
 
 
 def show(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The four element types: NumPy type, name, the kernel's code, and the type their sums have."""
+"""The element types: the four that are summed, and those whose elements are only moved."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Dtype:
-    """An element type. code: its number in job.h. real: what it is summed in."""
+    """An element type. code: its number in job.h. real: what it is summed in, if it is."""
 
     name: str
     numpy: np.dtype[Any]
@@ -31,6 +31,9 @@ DTYPES = (
 
 _FOUND: dict[object, Dtype] = {key: d for d in DTYPES for key in (d.numpy, d.name)}
 
+_BYTES = 4
+_SIZES = (1, 2, 4, 8, 16)
+
 
 def find(dtype: object) -> Dtype | None:
     """The Dtype of a NumPy dtype, type or name; None where there is none (also for >f4 and V2)."""
@@ -44,3 +47,21 @@ def find(dtype: object) -> Dtype | None:
         raise
     except Exception:  # NumPy has several for what is no dtype, and a caller's object its own
         return None
+
+
+def find_moved(dtype: object) -> Dtype | None:
+    """The Dtype of what may be moved: any of 1, 2, 4, 8 or 16 bytes in native order, and no more.
+
+    None for objects, records, sub-arrays, swapped bytes, other sizes and what is no dtype.
+    """
+    known = find(dtype)
+    if known is not None or dtype is None:
+        return known
+    try:
+        given: np.dtype[Any] = np.dtype(dtype)  # type: ignore[call-overload]
+    except (TypeError, ValueError, SyntaxError):
+        return None
+    plain = given.fields is None and given.subdtype is None and not given.hasobject
+    if not plain or not given.isnative or given.itemsize not in _SIZES:
+        return None
+    return Dtype(given.name, given, _BYTES, _FLOAT64 if given.itemsize > 4 else _FLOAT32)

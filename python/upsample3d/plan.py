@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -74,7 +75,9 @@ class Plan:
         )  # fmt: skip
 
     def _prepare(self, *arguments: Any) -> None:
-        asked = problem.state(*arguments)
+        self._adopt(problem.state(*arguments))
+
+    def _adopt(self, asked: Problem, made: tuple[Band, Band, Band] | None = None) -> None:
         axes = layout.AXES[asked.data_format]
         self._set("problem", asked)
         self._set("dtype", asked.dtype.numpy)
@@ -86,13 +89,10 @@ class Plan:
         self._set("_job", None)
         self._set("workspace_size", 0)
         if not asked.empty:
-            self._schedule(asked)
+            self._schedule(asked, made or _bands_of(asked))
 
-    def _schedule(self, asked: Problem) -> None:
-        problem.check_memory(asked)
-        rule = asked.align_corners, asked.rule, asked.dtype.name
-        found = {axis: bands(asked.op, *axis, *rule) for axis in set(asked.axes)}
-        d, h, w = (found[axis] for axis in asked.axes)
+    def _schedule(self, asked: Problem, axes: tuple[Band, Band, Band]) -> None:
+        d, h, w = axes
         lies = layout.arrange(
             asked.dtype.code, asked.dtype.numpy.itemsize, asked.source_shape, asked.source_strides,
             asked.result_shape, asked.result_strides,
@@ -128,6 +128,44 @@ class Plan:
             self.fill(source, target, workspace)
         return target if out is None else out
 
+    def sources(self, results: Sequence[tuple[int, int]]) -> tuple[slice, ...]:
+        """What a part of the result is made of: the slices of the source that it needs.
+
+        results: (first, last) along N, C, D, H, W, none of them empty. The slices are in
+        `data_format`.
+        """
+        (n, c), within = results[:2], zip(self.bands, results[2:], strict=True)
+        needed = [n, c, *(band.reach(*part) for band, part in within)]
+        return tuple(slice(*needed[axis]) for axis in layout.AXES[self.problem.data_format])
+
+    def part(
+        self, results: Sequence[tuple[int, int]], strides: Sequence[int], out_strides: Sequence[int]
+    ) -> Plan:
+        """The Plan that makes a part of the result, the same bits, of `sources(results)` of it.
+
+        results: (first, last) along N, C, D, H, W, none of them empty. strides, out_strides: those
+        of the parts of source and result, in bytes, in `data_format`. N and C are at least 1.
+        """
+        made = object.__new__(Plan)
+        cpu.in_default_mode(made._prepare_part, self, results, strides, out_strides)
+        return made
+
+    def _prepare_part(self, whole: Plan, results: Any, strides: Any, out_strides: Any) -> None:
+        (n0, n1), (c0, c1), *within = results
+        d, h, w = (band.part(*part) for band, part in zip(whole.bands, within, strict=True))
+        asked, planes = whole.problem, (n1 - n0, c1 - c0)
+        self._adopt(
+            replace(
+                asked,
+                source_shape=(*planes, d.sources, h.sources, w.sources),
+                result_shape=(*planes, len(d.lo), len(h.lo), len(w.lo)),
+                source_strides=layout.reorder(strides, asked.data_format),
+                result_strides=layout.reorder(out_strides, asked.data_format),
+                allocation=None,
+            ),
+            (d, h, w),
+        )
+
     def fill(self, source: Array | int, out: Array | int, workspace: Array | None) -> None:
         """A call without a look at the arrays, for rooms that have made them fit; not for N, C = 0.
 
@@ -136,7 +174,7 @@ class Plan:
         """
         threads = self.schedule.threads
         if threads > 1:
-            threads = min(threads, schedule.allowed_threads())
+            threads = cpu.started(min(threads, schedule.allowed_threads()))
         self._job.run(source, out, workspace, threads)  # type: ignore[union-attr]
 
     def _plain(self, source: Array, out: Any, workspace: Any) -> bool:
@@ -172,12 +210,12 @@ class Plan:
         if workspace is not None and self._job is not None:
             workspace = buffers.check_workspace(workspace, self.workspace_size, source, out)
         elif self.workspace_size:
-            workspace = np.empty(self.workspace_size, np.uint8)
+            workspace = buffers.empty(self.workspace_size, np.uint8)
         return source, out, workspace
 
     def _new_result(self) -> Array:
         shape, axes = problem.checked_allocation(self._allocation)
-        result: Array = np.empty(shape, self.dtype)
+        result: Array = buffers.empty(shape, self.dtype)
         return result if axes == _AS_THEY_ARE else result.transpose(axes)
 
     def _set(self, name: str, value: object) -> None:
@@ -195,6 +233,14 @@ class Plan:
             f"Plan({asked.op!r}, {self.shape} -> {self.out_shape}, {asked.dtype.name}, "
             f"{asked.data_format}, workspace_size={self.workspace_size})"
         )
+
+
+def _bands_of(asked: Problem) -> tuple[Band, Band, Band]:
+    problem.check_memory(asked)
+    rule = asked.align_corners, asked.rule, asked.dtype.name
+    found = {axis: bands(asked.op, *axis, *rule) for axis in set(asked.axes)}
+    d, h, w = (found[axis] for axis in asked.axes)
+    return d, h, w
 
 
 @lru_cache(maxsize=256, typed=True)

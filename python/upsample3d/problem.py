@@ -20,6 +20,9 @@ OPS = (
     "nearest",
     "trilinear",
 )
+MOVING = ("nearest_exact", "nearest")
+"""The ops that move elements of any type and compute with none."""
+
 RULES = ("aclnn", "torch")
 Allocation = tuple[layout.Five, layout.Five]
 
@@ -82,7 +85,8 @@ def state(
     op = one_of("op", op, OPS)
     fmt = one_of("data_format", data_format, tuple(layout.FORMATS))
     source = source_name(op)
-    element = arguments.element(f"{source}.dtype", dtype)
+    wanted = arguments.moved_element if op in MOVING else arguments.element
+    element = wanted(f"{source}.dtype", dtype)
     factors = arguments.scales_of(scales)
     shape = integers(f"{source}.shape", shape, 5, "5-D")
     source_shape = layout.reorder(shape, fmt)

@@ -25,16 +25,18 @@ UNITS_PER_THREAD = 4
 COPY_UNIT = 65_536
 """Bytes per unit of a dense copy."""
 
-SLAB_BYTES = 100_000_000
-"""Bytes per thread between two looks at pending signals: 0.1 s at 1 GB/s."""
+SLAB_BYTES = 5_000_000
+"""Bytes per thread before the first look at pending signals: 0.06 s where rows are one float16, the
+slowest there are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """units of `inner` planes each, planes = inner * groups; see job.h for each.
 
-    slab: units between two looks at pending signals. copy_bytes, copy_unit: for a copy between
-    arrays that are dense and laid out alike its size and the bytes of a unit, else 0.
+    slab: tiles (units times planes) before the first look at pending signals. copy_bytes,
+    copy_unit: for a copy between arrays that are dense and laid out alike its size and the bytes of
+    a unit, else 0.
     """
 
     sch_id: int
@@ -82,16 +84,16 @@ def cut(
     tiles = tile(axes, memory, realsize, pieces)
     copy_bytes = memory.dense_bytes if sch_id == 0 else 0
     if copy_bytes:
-        units, unit_bytes = -(-copy_bytes // COPY_UNIT), COPY_UNIT
+        units, tile_bytes = -(-copy_bytes // COPY_UNIT), COPY_UNIT
     else:
         units = groups * len(d.lo) * tiles.h_runs * tiles.w_runs
-        unit_bytes = max(1, inner * tiles.tile_bytes)
+        tile_bytes = max(1, tiles.tile_bytes)
     return Schedule(
         sch_id=sch_id,
         inner=inner,
         groups=groups,
         units=units,
-        slab=max(threads, SLAB_BYTES * threads // unit_bytes),
+        slab=max(threads, SLAB_BYTES * threads // tile_bytes),
         threads=min(threads, units),
         tiles=tiles,
         copy_bytes=copy_bytes,
@@ -99,12 +101,36 @@ def cut(
     )
 
 
+GROUPS, MOUNT = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+"""Linux's control groups: which this process is in, and where they are."""
+
+
 def _quota() -> float:
-    """The control group's CPU quota in cores; infinity where there is none."""
+    """The CPU quota in cores of this process's control groups, the least; infinity without one."""
     try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
-        return math.inf if quota == "max" else int(quota) / int(period)
+        lines = GROUPS.read_text().splitlines()
     except (OSError, ValueError):
+        return math.inf
+    quotas = [math.inf]
+    for line in lines:  # "0::/a/b" in version 2, "4:cpu,cpuacct:/a/b" in version 1
+        _, controllers, path = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        for root in {MOUNT / controllers, MOUNT / "cpu"} if controllers else {MOUNT}:
+            group = root / path.strip("/")
+            quotas += [_quota_of(g) for g in (group, *group.parents) if g.is_relative_to(root)]
+    return min(quotas)
+
+
+def _quota_of(group: Path) -> float:
+    """The quota of one group, without those above it; in a container some cannot be seen."""
+    try:
+        if (group / "cpu.max").exists():
+            quota, period = (group / "cpu.max").read_text().split()
+        else:
+            quota, period = ((group / f"cpu.cfs_{k}_us").read_text() for k in ("quota", "period"))
+        return math.inf if quota == "max" or int(quota) <= 0 else int(quota) / int(period)
+    except (OSError, ValueError, ZeroDivisionError):
         return math.inf
 
 

@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 import torch
 
-from . import schedule
+from . import buffers, schedule
 from .plan import Plan
 from .status import ParameterError, ParameterTypeError
 
@@ -69,7 +69,7 @@ def run(
         out = into = _empty(size, stride, source.dtype)
     elif not _apart(source, into):
         return None
-    workspace = np.empty(plan.workspace_size, np.uint8) if plan.workspace_size else None
+    workspace = buffers.empty(plan.workspace_size, np.uint8) if plan.workspace_size else None
     plan.fill(source.data_ptr(), into.data_ptr(), workspace)
     return out
 

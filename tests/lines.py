@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which lines and branches of the project its tests reach.
+
+    python tests/lines.py                   everything
+    python tests/lines.py -k refusals       with arguments for pytest; the goals then do not count
+
+Works on a copy; the package and its tests' dependencies have to be installed, with coverage, Cython
+and gcc. The copy's kernels are built for every CPU level of this machine and count their own lines,
+of pyx/ and include/. Its tests run once on the best level under coverage.py, and those of the
+kernels once more on the others. The exit status is 0 where the goals are met: every branch of the
+rooms that judge arguments, and 95 % of the lines of each language. PyTorch's rooms count where it
+is installed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import copies
+
+from upsample3d import cpu
+
+JUDGES = (
+    "status", "arguments", "problem", "buffers", "foreign", "acl", "aclnn_checks", "aclnn_limits",
+    "layout",
+)  # fmt: skip
+"""The rooms that judge arguments."""
+
+KERNEL_TESTS = ("truth", "exact", "memory", "reference", "width", "pack", "agnostic", "magic")
+GOAL = 0.95
+
+
+def test(copy: Path, level: str, arguments: list[str]) -> None:
+    """Runs tests of the copy under coverage.py; failing tests do not stop the count."""
+    environment = copies.environment(copy, level)
+    command = [sys.executable, "-m", "coverage", "run", "-m", "pytest", "-q", "-p",
+               "no:cacheprovider", *arguments]  # fmt: skip
+    subprocess.run(command, cwd=copy, env=environment, check=False)
+
+
+def python_files(copy: Path) -> Iterator[tuple[str, int, int, int, int, str]]:
+    """(file, lines, reached, branches, reached, what is missing) of every room."""
+    for words in (["combine", "-q"], ["json", "-q", "-o", "coverage.json"]):
+        copies.run(copy, sys.executable, "-m", "coverage", *words)
+    files = json.loads((copy / "coverage.json").read_text())["files"]
+    for path, file in sorted(files.items()):
+        total = file["summary"]
+        missing = [*file["missing_lines"], *map(tuple, file["missing_branches"])]
+        yield (
+            Path(path).stem, total["num_statements"], total["covered_lines"],
+            total["num_branches"], total["covered_branches"], " ".join(map(str, missing)),
+        )  # fmt: skip
+
+
+def compiled_files(copy: Path) -> Iterator[tuple[str, int, int, str]]:
+    """(file, lines, reached, what is missing) of every file of pyx/ and include/."""
+    counts: dict[str, Counter[int]] = {}
+    for counted in copy.rglob("*.gcda"):
+        command = ["gcov", "--json-format", "--stdout", str(counted)]
+        said = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=True)
+        for file in json.loads(said.stdout.splitlines()[0])["files"]:
+            path = Path(file["file"])
+            path = path.relative_to(copy) if path.is_absolute() and copy in path.parents else path
+            if path.parts[0] in ("pyx", "include"):
+                lines = counts.setdefault(path.name, Counter())
+                for line in file["lines"]:  # once for each instance of a template
+                    lines[line["line_number"]] += line["count"]
+    for name, lines in sorted(counts.items()):
+        missing = sorted(line for line, count in lines.items() if count == 0)
+        yield name, len(lines), len(lines) - len(missing), " ".join(map(str, missing))
+
+
+def share(part: int, whole: int) -> float:
+    return part / whole if whole else 1.0
+
+
+def main() -> int:
+    arguments = sys.argv[1:]
+    levels = cpu.levels()
+    with tempfile.TemporaryDirectory() as folder:
+        copy = copies.make(Path(folder).resolve() / "copy")
+        for level in levels:
+            copies.build(copy, level, ["-O1", "--coverage"], ["--line-directives"])
+        test(copy, "", arguments)
+        for level in [] if arguments else levels[1:]:
+            test(copy, level, [f"tests/test_{name}.py" for name in KERNEL_TESTS])
+        rooms, kernels = list(python_files(copy)), list(compiled_files(copy))
+
+    torch = importlib.util.find_spec("torch") is not None
+    rooms = [room for room in rooms if torch or not room[0].startswith("torch")]
+    for name, lines, reached, branches, taken, missing in rooms:
+        branched = f"{taken:3} of {branches:3} branches"
+        print(f"{name:16} {reached:4} of {lines:4} lines, {branched}  {missing}")
+    for name, lines, reached, missing in kernels:
+        print(f"{name:16} {reached:4} of {lines:4} lines  {missing}")
+
+    judges = [room for room in rooms if room[0] in JUDGES]
+    figures = {
+        "branches of the rooms that judge arguments": (
+            share(sum(r[4] for r in judges), sum(r[3] for r in judges)), 1.0,
+        ),
+        "lines of python/": (share(sum(r[2] for r in rooms), sum(r[1] for r in rooms)), GOAL),
+        "lines of pyx/": (of(kernels, ".p"), GOAL),
+        "lines of include/": (of(kernels, ".h"), GOAL),
+    }  # fmt: skip
+    for name, (reached, goal) in figures.items():
+        print(f"{name}: {reached:.1%}, goal {goal:.0%}")
+    return 0 if arguments or all(reached >= goal for reached, goal in figures.values()) else 1
+
+
+def of(kernels: list[tuple[str, int, int, str]], suffix: str) -> float:
+    chosen = [k for k in kernels if Path(k[0]).suffix.startswith(suffix)]
+    return share(sum(k[2] for k in chosen), sum(k[1] for k in chosen))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments at the edges of what is judged, where no other file of tests goes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+import upsample3d as up
+from upsample3d import aclnn, layout, schedule, tiles, volumes
+from upsample3d.acl import AclTensor, aclCreateTensor, aclFormat
+
+SIZE, SHAPE = (2, 3, 4, 5, 6), (2, 3, 8, 10, 12)
+
+
+def test_n_below_0():
+    with pytest.raises(up.ParameterError, match=r"\(-1, 3, 8, 10, 12\) in NCDHW, wanted N and C"):
+        up.Plan("trilinear_backward", (-1, *SHAPE[1:]), "f4", input_size=SIZE)
+
+
+@pytest.mark.parametrize("op", ["nearest_exact", "nearest", "trilinear"])
+def test_input_size_forward_is_compared(op):
+    plan = up.Plan(op, SIZE, "f4", input_size=SIZE, output_size=SHAPE[2:])
+    assert plan.out_shape == SHAPE
+    with pytest.raises(up.ParameterError, match=r"wanted \(2, 3, 4, 5, 6\) as input has"):
+        up.Plan(op, SIZE, "f4", input_size=(2, 3, 4, 5, 7), output_size=SHAPE[2:])
+
+
+def test_a_plan_says_what_it_is():
+    plan = up.Plan("nearest", SIZE, "f2", output_size=SHAPE[2:], num_threads=1)
+    size = f"workspace_size={plan.workspace_size}"
+    assert repr(plan) == f"Plan('nearest', {SIZE} -> {SHAPE}, float16, NCDHW, {size})"
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_bytes_below_2_to_the_63(over):
+    """2^30 * 2^30 * 2 floats are 2^63 bytes; one W less is fewer."""
+    shape = (1, 1, 2**30, 2**30, 2)
+    options = {"input_size": (1, 1, 1, 1, 1), "strides": (0,) * 5}
+    if over:
+        with pytest.raises(up.ParameterError, match="fewer than 2"):
+            up.Plan("nearest_backward", shape, "f4", **options)
+    else:
+        problem = import_module("upsample3d.problem")
+        asked = problem.state("nearest_backward", (*shape[:4], 1), "f4", **options)
+        assert math.prod(asked.source_shape) * 4 == 2**62
+
+
+# ---- Tensors ----
+
+
+def test_a_tensor_prints_itself():
+    tensor = AclTensor.from_array(np.ones(SIZE, np.float16))
+    assert repr(tensor) == f"AclTensor({SIZE}, ACL_FLOAT16, ACL_FORMAT_NCDHW)"
+    assert aclnn.aclDestroyTensor(tensor) == 0
+    assert repr(tensor) == "AclTensor(destroyed)"
+
+
+def test_tensors_made_by_hand_are_refused():
+    array = np.ones(SIZE, np.float32)
+    for view, form in (
+        (array.tolist(), aclFormat.ACL_FORMAT_ND),
+        (array.astype(">f4"), aclFormat.ACL_FORMAT_ND),
+        (array, 2),
+    ):
+        tensor = AclTensor(view, view, form, 0, SIZE)
+        assert aclnn.aclDestroyTensor(tensor) == 161002
+        assert "made by hand" in aclnn.aclGetRecentErrMsg()
+
+
+class Hungry:
+    """A sequence too large for the memory there is."""
+
+    def __len__(self):
+        raise MemoryError
+
+    def __iter__(self):
+        raise MemoryError
+
+
+def test_memory_that_does_not_suffice_is_a_status():
+    tensors = [AclTensor.from_array(np.ones(s, np.float32)) for s in (SHAPE, SIZE)]
+    status, size, executor = aclnn.aclnnUpsampleNearest3dBackwardGetWorkspaceSize(
+        tensors[0], Hungry(), SIZE, 0.0, 0.0, 0.0, tensors[1]
+    )
+    assert (status, size, executor) == (561103, 0, None)
+    assert aclnn.aclGetRecentErrMsg() == "memory does not suffice"
+
+
+@pytest.mark.parametrize(
+    ("strides", "offset", "inside"),
+    [
+        ((6, 1), 0, True),
+        ((6, 1), 1, False),
+        ((-6, -1), 23, True),
+        ((-6, -1), 22, False),
+        ((-6, 1), 18, True),
+        ((-6, 1), 19, False),
+        ((-6, 1), 17, False),
+        ((6, -1), 5, True),
+    ],
+)
+def test_a_view_ends_with_its_storage(strides, offset, inside):
+    """4 x 6 of 24 elements: the first and the last element are 0 and 23, wherever it begins."""
+    data = np.arange(24, dtype=np.float32)
+    tensor = aclCreateTensor((4, 6), 0, strides, offset, 2, (24,), data)
+    assert (tensor is not None) == inside
+    if inside:
+        ij = np.indices((4, 6))
+        assert np.array_equal(tensor.view, offset + ij[0] * strides[0] + ij[1] * strides[1])
+
+
+# ---- Where bytes lie ----
+
+
+def offsets(shape, strides) -> np.ndarray:
+    """Where every element begins, one by one."""
+    where = [sum(map(int.__mul__, k, strides)) for k in itertools.product(*map(range, shape))]
+    return np.sort(np.array(where, np.int64))
+
+
+STEPS = (0, 2, 4, 6, 8, 12, 16, 24, 48)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 2), (1, 4), (2, 2, 2), (1, 2, 3), (3, 1, 1)])
+def test_dense_and_overlaps_against_every_element(shape):
+    seen = set()
+    for strides in itertools.product(STEPS, repeat=len(shape)):
+        where = offsets(shape, strides)
+        fills = np.array_equal(where, 4 * np.arange(len(where)))
+        assert layout.dense(shape, strides, 4) == fills, strides
+        apart = bool((np.diff(where) >= 4).all())
+        refused = layout.overlaps_itself(shape, strides, 4)
+        assert refused or apart, strides
+        assert not (fills and refused), strides
+        turned = tuple(-s for s in strides)
+        assert layout.overlaps_itself(shape, turned, 4) == refused
+        seen.add((fills, apart, refused))
+    assert {(True, True, False), (False, True, False), (False, False, True)} <= seen
+
+
+def test_rows_beyond_32_bits_are_not_looked_up():
+    """A table counts elements of a row, channels included, in 32 bits."""
+    bands = import_module("upsample3d.bands")
+    for channels, fits in ((1, True), (2, False), (3, False)):
+        sources = 2**30
+        lo = np.arange(sources - 8, sources)
+        band = bands.Band(lo, lo + 1, np.arange(9), None, sources)
+        shape, strides = (1, channels, 1, 1, sources), (0, 4, 0, 0, 4 * channels)
+        lies = layout.arrange(0, 4, shape, strides, (*shape[:4], 8), strides)
+        assert lies.lanes == channels
+        assert tiles._can_look_up(band, lies, 4, pick=False) == fits
+
+
+# ---- Cores ----
+
+
+@pytest.mark.parametrize(
+    ("text", "cores"),
+    [
+        ("max 100000\n", 6),
+        ("150000 100000\n", 2),
+        ("200000 100000\n", 2),
+        ("50000 100000\n", 1),
+        ("9900000 100000\n", 6),
+        ("junk", 6),
+        ("1 0 0", 6),
+        (None, 6),
+    ],
+)
+def test_a_quota_is_rounded_up(text, cores, tmp_path, monkeypatch):
+    file = tmp_path / "cpu.max"
+    if text is not None:
+        file.write_text(text)
+    monkeypatch.setattr(schedule, "Path", lambda _: file)
+    monkeypatch.setattr(schedule.os, "sched_getaffinity", lambda _: range(6))
+    assert schedule._cores() == cores
+
+
+def test_without_affinity_all_cores_count(tmp_path, monkeypatch):
+    monkeypatch.setattr(schedule, "Path", lambda _: tmp_path / "none")
+    monkeypatch.delattr(schedule.os, "sched_getaffinity")
+    for count, cores in ((12, 12), (None, 1)):
+        monkeypatch.setattr(schedule.os, "cpu_count", lambda count=count: count)
+        assert schedule._cores() == cores
+
+
+# ---- Files ----
+
+
+def test_nifti_without_nibabel(tmp_path, monkeypatch):
+    (tmp_path / "x.nii").write_bytes(b"")
+    monkeypatch.setitem(__import__("sys").modules, "nibabel", None)
+    with pytest.raises(ModuleNotFoundError, match=r"x\.nii: reading NIfTI wants nibabel"):
+        volumes.read(tmp_path / "x.nii")
