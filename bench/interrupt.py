@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long Ctrl-C waits while a gradient of 2 GB is computed: python bench/interrupt.py [--gb 2].
 
-For each layout a call is interrupted at several moments. The longest wait is shown, and how long the
-process computed in it: less on a machine that does other things. After the interrupts a call on
+For each layout a call is interrupted at several moments. The longest wait is shown, and how long
+the process computed in it: less on a machine that does other things. After the interrupts a call on
 a part of the source is compared with one that came before them. Ends with 1 where a wait is beyond
 --limit seconds or a result is wrong.
 """

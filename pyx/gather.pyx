@@ -107,7 +107,7 @@ cdef ahead_t slabs_ahead(const job_t *job, const char *source, int64_t unit,
 
 cdef void do_unit(const job_t *job, const char *source, char *result, char *scratch, int64_t unit,
                   int64_t end, int64_t walk, int64_t walked, packed_t *packed) noexcept nogil:
-    """The unit's tile in planes walk .. walked of group, group + groups, ...; `end`: of the units."""
+    """The unit's tile in planes walk .. walked of group, group + groups ...; units end at `end`."""
     cdef tile_t tile = tile_of(job, unit)
     cdef ahead_t ahead = ahead_t(NULL, 0, 0, 0, 0, 0)
     cdef int64_t _plane
@@ -304,8 +304,8 @@ cdef class Job:
     def run(self, source, result, workspace, int threads):
         """Fills result from source, arrays or addresses; between slabs, signals are heard.
 
-        A slab is some units, or some planes of a unit for each thread. The first has the plan's size;
-        how long it took says how large the next one is, which is no more than three times as large.
+        A slab is some units, or some planes of a unit for each thread. The first has the plan's
+        size; how long it took says how large the next one is, at most three times as large.
         """
         cdef const job_t *job = &self.job
         cdef const char *from_ = <const char *>address(source)
