@@ -12,6 +12,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 LEVELS = ("v2", "v3", "v4") if platform.machine().lower() in ("x86_64", "amd64") else ("base",)
+LEVELS = tuple(os.environ.get("UPSAMPLE3D_LEVELS", "").split()) or LEVELS
 FLAGS = ["-std=c++17", "-O3", "-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra"]
 SANITIZERS = "address,undefined"
 HEADERS = [str(path) for path in sorted(Path("include").rglob("*.h"))]

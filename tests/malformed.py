@@ -43,9 +43,7 @@ from upsample3d.__main__ import main as command_line
 Pick = Callable[[Sequence[Any]], Any]
 
 SMALL, LARGE = (2, 3, 4, 5, 6), (2, 3, 8, 10, 12)
-ONES = {
-    dtype: {shape: np.ones(shape, dtype) for shape in (SMALL, LARGE)} for dtype in ("f4", "f8")
-}
+ONES = {dtype: {shape: np.ones(shape, dtype) for shape in (SMALL, LARGE)} for dtype in ("f4", "f8")}
 
 
 class Liar(np.ndarray):
@@ -97,7 +95,7 @@ SIZES = [
     (2, 3, 2**31 - 1, 2**31 - 1, 2**31 - 1), (2, 3, 4, 5, 2**31), (2**62, 3, 4, 5, 6), (-1,) * 5,
     (2**31, 2**31, 1, 1, 1), (10**5000, 3, 4, 5, 6), (2, 3, 4, 5, 10**5000), (10**5000,) * 3, (),
     (2.0, 3.0, 4.0, 5.0, 6.0), (True,) * 5, ("2",) * 5, range(2, 7), range(10**9), (4, 5, 10**400),
-    [1.0, 2.0, None], (0.5,) * 3, 2, 2.0, 10**5000, -(10**5000), 1e300, 1e-300, 5e-324, float("inf"),
+    [1.0, 2.0, None], (0.5,) * 3, 2, 2.0, 10**5000, -(10**5000), 1e300, 1e-300, float("inf"),
 ]  # fmt: skip
 THINGS = [
     *STRANGE, *TENSORS, *ARRAYS, *(lambda n=n: n for n in NUMBERS + TEXTS),
@@ -225,7 +223,15 @@ def one_command(pick: Pick) -> str:
             argv[pick(range(len(argv)))] = numerals(pick)
     elif kind == "demo":  # the last mistake is always there: a whole demonstration takes a second
         damage(Path("v.npy"), pick)
-        argv = ["demo", "--volume", pick(FILES), "--steps", pick(NUMERALS), "--size", pick(NUMERALS)]
+        argv = [
+            "demo",
+            "--volume",
+            pick(FILES),
+            "--steps",
+            pick(NUMERALS),
+            "--size",
+            pick(NUMERALS),
+        ]
         argv += ["--output", pick(("no/such.png", "."))]
     else:
         argv = [pick((*OPTIONS, *VALUES, "info", "demo", "check", "--version")) for _ in range(9)]

@@ -83,12 +83,11 @@ def test_lanes_beyond_32_bits_are_not_looked_up():
 def test_more_than_2_to_the_31_elements_that_need_no_memory(op, data_format):
     """A row seen 2.1 million times: sums of ones are whole numbers that float32 holds."""
     large, small = (2048, 1024, 1100), (2, 2, 2)
-    row = np.ones((1100, 1), np.float32)
+    row = np.ones((275, 4), np.float32)
     if data_format == "NCDHW":
-        source = np.broadcast_to(row[:, 0], (1, 1, *large))
+        source = np.broadcast_to(row.ravel(), (1, 1, *large))
     else:
-        source = np.broadcast_to(row.repeat(4, 1), (1, *large[:2], 275, 4))
-        source = np.broadcast_to(source, (1, *large[:2], 275, 4))
+        source = np.broadcast_to(row, (1, *large[:2], 275, 4))
         large = (*large[:2], 275)
     n, c = 1, 1 if data_format == "NCDHW" else 4
     if op.endswith("_backward"):
@@ -98,9 +97,12 @@ def test_more_than_2_to_the_31_elements_that_need_no_memory(op, data_format):
         if not op.startswith("trilinear"):
             for k in np.ndindex(2, 2, 2):
                 windows = [
-                    oracle.matrix(op, 2, o)[:, which].sum() for which, o in zip(k, large, strict=True)
+                    oracle.matrix(op, 2, o)[:, which].sum()
+                    for which, o in zip(k, large, strict=True)
                 ]
-                assert (oracle.from_format(got, data_format)[(0, slice(None), *k)] == np.prod(windows)).all()
+                assert (
+                    oracle.from_format(got, data_format)[(0, slice(None), *k)] == np.prod(windows)
+                ).all()
     else:
         got = getattr(up, op)(source, small, data_format=data_format)
         wanted = [oracle.matrix(op, i, o).sum(axis=1) for i, o in zip(large, small, strict=True)]
@@ -130,7 +132,7 @@ def test_a_volume_of_5_gb(data_format):
         smalls[op] = getattr(up, op)(source, (1, c, *i), data_format=data_format)
         compare(op, smalls[op], axes, i, o, data_format, backward=True)
     for op in ("nearest_exact", "nearest", "trilinear"):
-        short = [line[: size] for line, size in zip(axes, i, strict=True)]
+        short = [line[:size] for line, size in zip(axes, i, strict=True)]
         small = np.add.outer(np.add.outer(*short[:2]), short[2]).astype(np.float32)
         small = np.broadcast_to(small[None, ..., None], (1, *i, c))
         small = small.transpose(0, 4, 1, 2, 3) if data_format == "NCDHW" else small
@@ -154,7 +156,7 @@ def compare(op, got, lines, i, o, data_format, backward):
         assert np.allclose(got[0, :, d], wanted, 3e-6), (op, d)
 
 
-# ---- Sizes at the edges: (op, source shape, the other sizes, dtype, format) and what comes of it ----
+# ---- Sizes at the edges: (op, source shape, the others, dtype, format) and what comes of it ----
 
 E31, E32, E63 = 2**31, 2**32, 2**63
 BIG = "wanted fewer than 2^63 bytes"

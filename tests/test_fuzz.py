@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random calls: right ones do what the oracle says, wrong ones are refused by name.
 
-2,000 right ones from fixed seeds; HYPOTHESIS_PROFILE=random draws others, and FUZZ_EXAMPLES says how
-many. valid_calls.py and malformed.py run hundreds of thousands without hypothesis.
+2,000 right ones from fixed seeds; HYPOTHESIS_PROFILE=random draws others, and FUZZ_EXAMPLES says
+how many for each of four parts. valid_calls.py and malformed.py run hundreds of thousands of them
+without hypothesis.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 
 import hypothesis
@@ -16,8 +18,12 @@ import pytest
 import valid_calls
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from malformed import LARGE, SMALL, Liar
+from test_aclnn_fuzz import Masked, raising, released
 
+import upsample3d as up
 from upsample3d import schedule
+from upsample3d.aclnn import AclTensor
 
 FIXED = os.environ.get("HYPOTHESIS_PROFILE") != "random"
 many = settings(
@@ -74,3 +80,83 @@ def test_wrong_calls(door, tmp_path, monkeypatch):
 
 def test_a_seed_stands_for_the_same_call_again():
     assert repr(valid_calls.drawn_again(3, 100)) == repr(valid_calls.drawn_again(3, 100))
+
+
+# ---- What random calls have found ----
+
+
+def test_an_array_that_lies_about_its_shape_is_taken_as_what_it_is():
+    source = np.random.default_rng(0).random(LARGE, np.float32)
+    wanted = up.nearest_backward(source, SMALL)
+    assert np.array_equal(up.nearest_backward(source.view(Liar), SMALL), wanted)
+    plan = up.Plan("nearest_backward", LARGE, "float32", input_size=SMALL)
+    out, room = np.zeros(SMALL, np.float32).view(Liar), np.zeros(plan.workspace_size, np.uint8)
+    assert plan(source.view(Liar), out, room.view(Liar)) is out
+    assert np.array_equal(np.ndarray.view(out, np.ndarray), wanted)
+    with pytest.raises(up.ParameterError, match="out has shape"):
+        up.nearest_backward(source, SMALL, out=np.zeros(LARGE, np.float32).view(Liar))
+
+
+@pytest.mark.parametrize("place", ["grad_output", "out"])
+def test_what_only_says_that_it_is_an_array_is_refused(place):
+    given = {"grad_output": np.ones(LARGE, np.float32), place: malformed.Claims()}
+    with pytest.raises(up.ParameterTypeError, match=f"{place} is a Claims"):
+        up.nearest_backward(**given, input_size=SMALL)
+    plan = up.Plan("nearest_backward", LARGE, "float32", input_size=SMALL)
+    with pytest.raises(up.ParameterTypeError, match="is a Claims"):
+        plan(*given.values(), **({} if place == "out" else {"workspace": bytearray(1 << 16)}))
+
+
+@pytest.mark.parametrize(
+    "endless", [itertools.count, lambda: range(10**30)], ids=["count", "range"]
+)
+@pytest.mark.parametrize("name", ["input_size", "output_size", "scales"])
+def test_of_a_sequence_without_end_only_the_beginning_is_read(name, endless):
+    given = {"input_size": SMALL, name: endless()}
+    with pytest.raises(up.ParameterError, match=f"{name} is (count|range)"):
+        up.nearest_backward(np.ones(LARGE, np.float32), **given)
+
+
+LONG = 10**5000  # Python prints no int of more than 4300 digits
+
+
+@pytest.mark.parametrize("change", [
+    {"input_size": (LONG, 3, 4, 5, 6)}, {"input_size": (2, 3, LONG, 5, 6)}, {"input_size": (LONG,)},
+    {"output_size": (LONG, 1, 1)}, {"scales": LONG}, {"scales": (LONG,) * 4}, {"schedule": LONG},
+    {"num_threads": LONG}, {"rule": LONG}, {"align_corners": LONG}, {"data_format": (LONG,)},
+    {"shape": (LONG, 1, 8, 10, 12), "input_size": (LONG, 1, 4, 5, 6)}, {"strides": (LONG,) * 5},
+    {"shape": (2, 3, 8, 10, LONG)},
+    {"out_strides": (1, 2, 3, LONG, 5)}, {"dtype": LONG}, {"op": LONG},
+], ids=lambda change: str([*change]))  # fmt: skip
+def test_numbers_that_cannot_be_printed_are_refused_by_name(change):
+    given = {"op": "trilinear_backward", "shape": LARGE, "dtype": "float32", "input_size": SMALL}
+    with pytest.raises((up.ParameterError, up.ParameterTypeError)) as caught:
+        up.Plan(**{**given, **change})
+    assert next(iter(change)).removesuffix("trides") in str(caught.value)
+    assert len(str(caught.value)) < 1300
+
+
+STRANGERS = {
+    "cannot be hashed": released, "says it is an int": lambda: Masked(int),
+    "raises as a sequence": lambda: raising(ZeroDivisionError(), ("__iter__", "__index__"))(),
+    "raises as a text": lambda: raising(ZeroDivisionError(), ("__repr__", "__hash__"))(),
+    "an array of 6,000": lambda: np.ones(6000),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", STRANGERS.values(), ids=STRANGERS)
+@pytest.mark.parametrize(
+    "name",
+    ["input_size", "scales", "data_format", "rule", "schedule", "num_threads", "align_corners"],
+)
+def test_strangers_are_refused_by_name(name, make):
+    given = {"input_size": SMALL, name: make()}
+    with pytest.raises((up.ParameterError, up.ParameterTypeError), match=f"^{name} is ") as caught:
+        up.trilinear_backward(np.ones(LARGE, np.float32), **given)
+    assert len(str(caught.value)) < 1300
+    with pytest.raises(up.ParameterTypeError, match="dtype is "):
+        up.Plan("nearest", SMALL, make(), output_size=(1, 1, 1))
+
+
+def test_a_tensor_made_without_a_creator_can_be_printed():
+    assert repr(AclTensor.__new__(AclTensor)) == "AclTensor(destroyed)"

@@ -37,7 +37,8 @@ def one_of(name: str, given: Any, wanted: tuple[str, ...]) -> str:
         raise ParameterTypeError(f"{name} is {text(given)}, wanted one of {', '.join(wanted)}")
     if given not in wanted:
         raise ParameterError(f"{name} is {text(given)}, wanted one of {', '.join(wanted)}")
-    return given
+    chosen: str = given
+    return chosen
 
 
 def integers(name: str, given: Any, count: int, wanted: str = "") -> tuple[int, ...]:
@@ -166,12 +167,15 @@ def scale_of(name: str, given: Any) -> float | None:
 
 
 def text(given: object) -> str:
-    """What an error says of `given`: on its own words unless they are long or none.
+    """What an error says of `given`: its own words, unless they are many or none.
 
-    Python prints no int of more than some thousand digits, nor a tuple that holds one.
+    Python prints no int of more than some thousand digits, nor a tuple that holds one; and an array
+    takes a tenth of a second.
     """
     if type(given) is int and abs(given) >= 2**64:
         return f"an integer of {given.bit_length()} bits"
+    if issubclass(type(given), np.ndarray) and np.ndarray.size.__get__(given) > _MOST_READ:
+        return f"an array of shape {np.ndarray.shape.__get__(given)}"
     try:
         words = repr(given)
     except Exception:  # the complaint counts, not what its object says of itself

@@ -145,13 +145,11 @@ def axis_bands(
 
 def check_memory(asked: Problem) -> None:
     """A MemoryError where an axis has more indices than this machine's memory holds a plan for."""
-    needed = sum(
-        bands.planning_bytes(asked.op, i, o, asked.rule) for i, o, _ in set(asked.axes)
-    )
+    needed = sum(bands.planning_bytes(asked.op, i, o, asked.rule) for i, o, _ in set(asked.axes))
     if needed > (memory := _memory()):
         raise MemoryError(
-            f"{asked.op} of D, H, W from {asked.source_shape[2:]} to {asked.result_shape[2:]} takes "
-            f"{needed} bytes to plan, this machine has {memory}"
+            f"{asked.op} of D, H, W from {asked.source_shape[2:]} to {asked.result_shape[2:]} "
+            f"takes {needed} bytes to plan, this machine has {memory}"
         )
 
 
