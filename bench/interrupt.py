@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long Ctrl-C waits while a gradient of 2 GB is computed: python bench/interrupt.py [--gb 2].
 
-For each layout a call is interrupted at several moments, and the longest wait is shown; after each
-the same call on a part of the source is compared with one that was never interrupted. Ends with 1
-where a wait is beyond --limit seconds or a result is wrong.
+For each layout a call is interrupted at several moments. The longest wait is shown, and how long
+the process computed in it: less on a machine that does other things. After the interrupts a call on
+a part of the source is compared with one that came before them. Ends with 1 where a wait is beyond
+--limit seconds or a result is wrong.
 """
 
 from __future__ import annotations
@@ -56,14 +57,14 @@ def source_of(name: str, gb: float) -> tuple[np.ndarray, tuple[int, ...]]:
     return source, (*source.shape[:2], *inner)
 
 
-def wait(op: str, source: np.ndarray, size: tuple[int, ...], out: np.ndarray, **how) -> list[float]:
-    """Seconds from each Ctrl-C to its KeyboardInterrupt."""
+def wait(op: str, source: np.ndarray, size: tuple[int, ...], out: np.ndarray, **how) -> list:
+    """(seconds, seconds of the processor) from each Ctrl-C to its KeyboardInterrupt."""
     waits = []
     for moment in MOMENTS:
         sent = []
 
         def send(sent=sent) -> None:
-            sent.append(time.monotonic())
+            sent[:] = time.monotonic(), time.process_time()
             os.kill(os.getpid(), signal.SIGINT)
 
         timer = threading.Timer(moment, send)
@@ -73,7 +74,7 @@ def wait(op: str, source: np.ndarray, size: tuple[int, ...], out: np.ndarray, **
             timer.cancel()
             timer.join()
         except KeyboardInterrupt:
-            waits.append(time.monotonic() - sent[0])
+            waits.append((time.monotonic() - sent[0], time.process_time() - sent[1]))
     return waits
 
 
@@ -96,10 +97,11 @@ def main() -> int:
             for threads, sch_id in ((1, None), (2, None), (1, 1)):
                 waits = wait(op, source, size, out, num_threads=threads, schedule=sch_id)
                 right = getattr(up, op)(few, few_size).tobytes() == wanted
-                longest = max(waits, default=0.0)
+                longest, computing = max(waits, default=(0.0, 0.0))
                 failed |= not right or longest > arguments.limit
                 print(
-                    f"{name:20} {op:22} {sch_id or '-'} {threads}: {longest:.3f} s of {len(waits)}"
+                    f"{name:20} {op:22} {sch_id or '-'} {threads}: {longest:.3f} s "
+                    f"({computing / threads:.3f} s computing) of {len(waits)}"
                     + ("" if right else "; the next call is WRONG"),
                     flush=True,
                 )

@@ -108,8 +108,7 @@ cdef ahead_t slabs_ahead(const job_t *job, const char *source, int64_t unit,
 
 cdef void do_unit(const job_t *job, const char *source, char *result, char *scratch, int64_t unit,
                   int64_t end, int64_t walk, int64_t walked, packed_t *packed) noexcept nogil:
-    """The unit's tile in planes walk .. walked of group, group + groups, ...; units end before `end`.
-    """
+    """The unit's tile in planes walk .. walked of group, group + groups ...; units end at `end`."""
     cdef tile_t tile = tile_of(job, unit)
     cdef ahead_t ahead = ahead_t(NULL, 0, 0, 0, 0, 0)
     cdef int64_t _plane
@@ -305,8 +304,8 @@ cdef class Job:
     def run(self, source, result, workspace, int threads):
         """Fills result from source, arrays or addresses; between slabs, signals are heard.
 
-        A slab is some units, or some planes of a unit for each thread. The first is what the slowest
-        layout does in time; how long it took says how large the next one is.
+        A slab is some units, or some planes of a unit for each thread. The first has the plan's
+        size; how long it took says how large the next one is, at most three times as large.
         """
         cdef const job_t *job = &self.job
         cdef const char *from_ = <const char *>address(source)
@@ -329,7 +328,7 @@ cdef class Job:
                     return
                 PyErr_CheckSignals()
                 pace = SLAB_SECONDS / max(monotonic() - begin, 1e-9)
-                slab = <int64_t>min(max(slab * min(max(pace, 0.1), 8.0), 1.0), 1e15)
+                slab = <int64_t>min(max(slab * min(max(pace, 0.1), 3.0), 1.0), 1e15)
             first = last
 
 

@@ -77,14 +77,20 @@ def test_workspace_is_enough_wherever_it_begins(op, dtype, lay):
 
 @each
 def test_workspace_is_enough_for_every_thread(op, dtype, lay, monkeypatch):
-    """Threads do not share scratch, nor does the last one write past the workspace."""
+    """Threads do not share scratch, nor does the last one write past the workspace; and where the
+    rows of a tile follow those of another, the bits are those of one thread."""
+    monkeypatch.setattr(schedule, "allowed_threads", lambda: 1)
+    plan, source, out = prepared(op, dtype, lay)
+    wanted = plan(source, out).tobytes()
     monkeypatch.setattr(schedule, "THREAD_BYTES", 1)
     monkeypatch.setattr(schedule, "allowed_threads", lambda: 5)
     plan, source, out = prepared(op, dtype, lay)
     assert plan.schedule.threads == 5
     for offset in (64, 65, 127):
         memory = np.full(plan.workspace_size + 192, 0xA5, np.uint8)
+        out[...] = 7
         plan(source, out, memory[offset : offset + plan.workspace_size])
+        assert out.tobytes() == wanted
         assert (memory[:offset] == 0xA5).all()
         assert (memory[offset + plan.workspace_size :] == 0xA5).all()
 

@@ -110,6 +110,25 @@ def test_nothing_leaks(monkeypatch):
     assert after - before < 5000 < 1000 * np.prod(SIZE) * 4
 
 
+def test_tensors(monkeypatch):
+    torch = pytest.importorskip("torch")
+    import upsample3d.torch as backend
+
+    source = torch.arange(60.0).reshape(1, 1, 3, 4, 5).requires_grad_()
+    output = backend.interpolate(source, scale_factor=2, mode="trilinear")
+    with monkeypatch.context() as patch:
+        patch.setattr(buffers, "empty", Requests(1, True))
+        with pytest.raises(MemoryError):
+            backend.interpolate(source, scale_factor=2, mode="trilinear")
+        with pytest.raises(MemoryError):
+            output.backward(torch.ones_like(output))
+        assert source.grad is None
+    backend.interpolate(source, scale_factor=2, mode="trilinear").backward(torch.ones_like(output))
+    wanted = torch.nn.functional.interpolate(source, scale_factor=2, mode="trilinear")
+    assert torch.allclose(output, wanted)
+    assert source.grad.sum() == output.numel()
+
+
 def test_more_than_there_is():
     """NumPy's own refusal, of a result of 1 EiB that would be read from one element."""
     source = np.broadcast_to(np.float32(1), (2**10, 2**10, 2, 2, 2))

@@ -8,7 +8,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -53,9 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:  # --help or a complaint, printed already
         return int(stop.code or 0)
     try:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, terminate)
-        status = int(arguments.run(arguments))
+        with terminating():
+            status = int(arguments.run(arguments))
         if sys.stdout is not None:  # it is where the shell closed it, as in `upsample3d info >&-`
             sys.stdout.flush()
         return status
@@ -71,6 +71,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MISTAKES as mistake:
         print(f"upsample3d: {' '.join(str(mistake).split())}", file=sys.stderr)
         return MISTAKE
+
+
+@contextmanager
+def terminating() -> Iterator[None]:
+    """SIGTERM raises Terminated meanwhile, where signals may be caught: in the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
 def terminate(*_: object) -> NoReturn:

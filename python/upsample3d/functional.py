@@ -42,7 +42,8 @@ def nearest_exact_backward(
 
     Sums are float32 (float64 for float64) along D, then H, then W, and rounded once. N = 0 or C = 0
     gives an empty result. Raises ParameterError (a ValueError) or ParameterTypeError (a TypeError),
-    both with a .status, before anything is written.
+    both with a .status, or MemoryError, before anything is written. What a signal's handler raises,
+    as KeyboardInterrupt, ends a long call: each element of `out` is then the old or the new one.
     """
     return _run(
         "nearest_exact_backward", grad_output, input_size, output_size, scales, False,

@@ -119,7 +119,7 @@ class Plan:
         source, out: arrays of the plan's shape, strides and dtype (strides of axes of length 1 do
         not matter). workspace: any writable contiguous buffer of at least workspace_size bytes; its
         contents do not matter and are lost. With both given nothing is allocated. Raises as the
-        constructor, before anything is written.
+        constructor, and MemoryError, before anything is written. Signals as in the functions.
         """
         target = out
         if target is None or workspace is None or not self._plain(source, target, workspace):

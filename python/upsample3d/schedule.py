@@ -25,9 +25,11 @@ UNITS_PER_THREAD = 4
 COPY_UNIT = 65_536
 """Bytes per unit of a dense copy."""
 
-SLAB_BYTES = 5_000_000
-"""Bytes per thread before the first look at pending signals: 0.06 s where rows are one float16, the
-slowest there are."""
+SLAB_BYTES, SLOW_SLAB_BYTES = 100_000_000, 5_000_000
+"""Bytes per thread before the first look at pending signals, of contiguous rows of SLOW_ROW bytes
+(0.1 s at 1 GB/s) and of others (0.06 s where rows are one float16, the slowest there are)."""
+
+SLOW_ROW = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +90,15 @@ def cut(
     else:
         units = groups * len(d.lo) * tiles.h_runs * tiles.w_runs
         tile_bytes = max(1, tiles.tile_bytes)
+    row = min(w.sources, len(w.lo)) * memory.lanes * memory.itemsize
+    fast = memory.source_row and memory.result_row and row >= SLOW_ROW
+    slab_bytes = SLAB_BYTES if fast or copy_bytes else min(SLAB_BYTES, SLOW_SLAB_BYTES)
     return Schedule(
         sch_id=sch_id,
         inner=inner,
         groups=groups,
         units=units,
-        slab=max(threads, SLAB_BYTES * threads // tile_bytes),
+        slab=max(threads, slab_bytes * threads // tile_bytes),
         threads=min(threads, units),
         tiles=tiles,
         copy_bytes=copy_bytes,
