@@ -256,8 +256,6 @@ def _can_look_up(w: Axis, memory: Memory, realsize: int, pick: bool) -> bool:
         return False
     if realsize != 4 or lanes * realsize >= COLUMN_BYTES or not 1 <= longest <= MOST_TERMS:
         return False
-    if w.sources * lanes >= 2**31:  # tables hold 32 bits
-        return False
     if pick and (memory.itemsize > 4 or lanes * memory.itemsize >= PICKED_WHOLE):
         return False
     n = len(w.lo) * lanes
