@@ -14,7 +14,8 @@ cdef const char *pack_tile(const job_t *job, const char *source, char *scratch, 
     """
     cdef char *to = scratch + job.scratch.packed
     cdef int64_t first = job.d.lo[tile.d], end = source_end(&job.d, tile.d + 1)
-    cdef int64_t h_lo = job.h.lo[tile.h0], w_lo = job.w.lo[tile.w0]
+    cdef int64_t h_lo = job.h.lo[tile.h0]
+    cdef int64_t w_lo = 0 if job.pick else job.w.lo[tile.w0]  # lanes are looked up from 0 on
     if tile.d == 0 or job.inner > 1:  # other rows or columns than before, or another plane
         packed[0] = packed_t(0, 0)
     if end > packed.last:

@@ -8,7 +8,7 @@
 #include "upsample3d/width.h"
 
 template <class real> void sums(const job_t *job, char *bytes, real *reals, int64_t n) {
-    sum_rows(reals, bytes, job->dtype, n, n, reals, n, n > 0);
+    sum_rows(reals, bytes, job->dtype, n, n, reals, n, n > 0, n);
     sum_band(bytes, job->dtype, n, reals, n, &job->h, 0, n, n);
     round_row(bytes, job->dtype, reals, n);
     to_columns(reals, reals, n, n, n);

@@ -14,6 +14,7 @@ import os
 import hypothesis
 import malformed
 import numpy as np
+import oracle
 import pytest
 import valid_calls
 from hypothesis import HealthCheck, given, settings
@@ -160,3 +161,17 @@ def test_strangers_are_refused_by_name(name, make):
 
 def test_a_tensor_made_without_a_creator_can_be_printed():
     assert repr(AclTensor.__new__(AclTensor)) == "AclTensor(destroyed)"
+
+
+@pytest.mark.parametrize("w", [2, 3, 40])
+def test_rows_that_are_packed_to_be_picked_from_hold_their_beginning(w):
+    """Lanes are looked up in the first vector of a row, also where the first pick lies behind it:
+    sanitizers saw it read before the workspace."""
+    memory = np.arange(40 * w, dtype=np.float32).reshape(1, 1, w, 8, 5)
+    source = memory.transpose(0, 1, 3, 4, 2)
+    plan = up.Plan("nearest_exact", source.shape, "float32", strides=source.strides,
+                   output_size=(33, 5, 1))  # fmt: skip
+    tiles = plan.schedule.tiles
+    assert tiles.pack
+    assert tiles.pack_row >= 4 * plan.bands[2].hi.max() > 4 * (plan.bands[2].lo.min() + 1) > 4
+    oracle.answer("nearest_exact", source, (8, 5, w), (33, 5, 1)).check(plan(source), w)

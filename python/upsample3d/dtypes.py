@@ -59,7 +59,9 @@ def find_moved(dtype: object) -> Dtype | None:
         return known
     try:
         given: np.dtype[Any] = np.dtype(dtype)  # type: ignore[call-overload]
-    except (TypeError, ValueError, SyntaxError):
+    except MemoryError:
+        raise
+    except Exception:
         return None
     plain = given.fields is None and given.subdtype is None and not given.hasobject
     if not plain or not given.isnative or given.itemsize not in _SIZES:

@@ -166,6 +166,8 @@ def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: i
         most = most if pick else min(most, PACK_BYTES // (slabs * PACK_ROWS * lanes * itemsize))
     w_run = _run(w, most, VECTOR, -(-len(w.lo) // most))
     width, line = _span(w, w_run) * lanes, w_run * lanes * itemsize
+    if packs and pick:  # rows are packed from their beginning on, where looking up begins
+        width = int(w.hi.max()) * lanes
     plane_bytes = memory.planes * lanes * itemsize
     source_bytes = plane_bytes * d.sources * h.sources * w.sources
     result_bytes = plane_bytes * len(d.lo) * len(h.lo) * len(w.lo)
