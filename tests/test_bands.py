@@ -145,6 +145,16 @@ def test_windows_tile_the_outputs(op, rule):
                 assert tiles(up.bands(op, i, o, scale, rule=rule), o), (i, o, scale)
 
 
+@pytest.mark.parametrize("rule", oracle.RULES)
+def test_a_position_that_float32_cannot_hold(rule):
+    """The middle of 2^25 + 3 inputs is 2^24 + 1; torch floors float32(2^24 + 1) = 2^24, and puts
+    the whole weight on the next input. So it does at the end, float32(2^25 + 2) = 2^25."""
+    band = up.bands("trilinear", 2**25 + 3, 3, None, True, rule, "float64")
+    assert band.lo.tolist() == [0, 2**24 + 1, 2**25 + (1 if rule == "torch" else 2)]
+    assert (band.hi - band.lo).tolist() == [1, 1, 1]
+    assert band.w is None
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("rule", oracle.RULES)
 @pytest.mark.parametrize("align_corners", [False, True])

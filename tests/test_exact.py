@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Integer data, equality to the bit: where no sum is rounded, no error is allowed."""
 
+import itertools
+
 import numpy as np
 import oracle
 import pytest
@@ -95,3 +97,22 @@ def test_trilinear_with_dyadic_weights(op, align_corners, dtype):
             expected = truth.value.astype(oracle.numpy_dtype(dtype)).astype(np.float64)
             case = f"{op} {planes} {i} -> {o}, {data_format}, {options}"
             assert_equal(oracle.from_format(got, data_format), expected, case)
+
+
+@pytest.mark.parametrize("dtype", oracle.DTYPES)
+@pytest.mark.parametrize("op", [*oracle.OPS, *(f"{op}_backward" for op in oracle.OPS)])
+def test_sums_of_minus_zero_are_minus_zero(op, dtype):
+    """However many terms there are along an axis, and wherever a sum is continued."""
+    for axis, few, many in itertools.product(range(3), (1, 3), (*range(1, 14), 16, 20, 70)):
+        i, o = [3, 2, 5], [3, 2, 5]
+        i[axis], o[axis] = few, many
+        for channels in (1, 2, 16):
+            shape = (1, channels, *i)
+            x = np.full((1, channels, *o) if op.endswith("_backward") else shape, -0.0)
+            x = oracle.to_format(x.astype(oracle.numpy_dtype(dtype)), "NDHWC")
+            got = getattr(up, op)(
+                x, shape if op.endswith("_backward") else o, data_format="NDHWC"
+            )  # fmt: skip
+            # An empty window is +0: along an axis of fewer outputs than inputs there are some.
+            empty = few > many and (op in oracle.OPS[:2] or op.endswith("_backward"))
+            assert np.signbit(got).all() or empty, (i, o, channels)

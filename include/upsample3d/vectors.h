@@ -66,11 +66,20 @@ INLINE doubles load(const double *p) { return read<doubles>(p); }
 INLINE floats load(const bf16 *p) { return same_bits<floats>(__builtin_convertvector(read<halves>(p), words) << 16); }
 
 INLINE words load_bits(const uint16_t *p) { return __builtin_convertvector(read<halves>(p), words); }
-INLINE words load_bits(const uint8_t *p) { return __builtin_convertvector(read<quarters>(p), words); }
+/* gcc 12 moves bytes to words and back one by one, unless in two steps or told the instruction. */
+#if VECTOR_BYTES == 64
+INLINE words load_bits(const uint8_t *p) { return (words)_mm512_maskz_cvtepu8_epi32(0xffff, read<__m128i>(p)); }
+INLINE quarters narrowed(words x) { return __builtin_convertvector(x, quarters); }
+#else
+INLINE words load_bits(const uint8_t *p) {
+    return __builtin_convertvector(__builtin_convertvector(read<quarters>(p), halves), words);
+}
+INLINE quarters narrowed(words x) { return __builtin_convertvector(__builtin_convertvector(x, halves), quarters); }
+#endif
 INLINE words load_bits(const uint32_t *p) { return read<words>(p); }
 INLINE void store_bits(uint32_t *p, words x) { memcpy(p, &x, sizeof x); }
 INLINE void store_bits(uint8_t *p, words x) {
-    quarters low = __builtin_convertvector(x, quarters);
+    quarters low = narrowed(x);
     memcpy(p, &low, sizeof low);
 }
 INLINE void store_bits(uint16_t *p, words x) {
