@@ -160,29 +160,16 @@ def test_rows_beyond_32_bits_are_not_looked_up():
 
 
 @pytest.mark.parametrize(
-    ("text", "cores"),
-    [
-        ("max 100000\n", 6),
-        ("150000 100000\n", 2),
-        ("200000 100000\n", 2),
-        ("50000 100000\n", 1),
-        ("9900000 100000\n", 6),
-        ("junk", 6),
-        ("1 0 0", 6),
-        (None, 6),
-    ],
+    ("quota", "cores"), [(math.inf, 6), (1.5, 2), (2, 2), (0.5, 1), (0.001, 1), (99, 6)]
 )
-def test_a_quota_is_rounded_up(text, cores, tmp_path, monkeypatch):
-    file = tmp_path / "cpu.max"
-    if text is not None:
-        file.write_text(text)
-    monkeypatch.setattr(schedule, "Path", lambda _: file)
+def test_a_quota_is_rounded_up(quota, cores, monkeypatch):
+    monkeypatch.setattr(schedule, "_quota", lambda: quota)
     monkeypatch.setattr(schedule.os, "sched_getaffinity", lambda _: range(6))
     assert schedule._cores() == cores
 
 
-def test_without_affinity_all_cores_count(tmp_path, monkeypatch):
-    monkeypatch.setattr(schedule, "Path", lambda _: tmp_path / "none")
+def test_without_affinity_all_cores_count(monkeypatch):
+    monkeypatch.setattr(schedule, "_quota", lambda: math.inf)
     monkeypatch.delattr(schedule.os, "sched_getaffinity")
     for count, cores in ((12, 12), (None, 1)):
         monkeypatch.setattr(schedule.os, "cpu_count", lambda count=count: count)
@@ -195,5 +182,5 @@ def test_without_affinity_all_cores_count(tmp_path, monkeypatch):
 def test_nifti_without_nibabel(tmp_path, monkeypatch):
     (tmp_path / "x.nii").write_bytes(b"")
     monkeypatch.setitem(__import__("sys").modules, "nibabel", None)
-    with pytest.raises(ModuleNotFoundError, match=r"x\.nii: reading NIfTI wants nibabel"):
+    with pytest.raises(ModuleNotFoundError, match=r"x\.nii: NIfTI wants nibabel"):
         volumes.read(tmp_path / "x.nii")

@@ -172,7 +172,7 @@ def text(given: object) -> str:
     Python prints no int of more than some thousand digits, nor a tuple that holds one; and an array
     takes a tenth of a second.
     """
-    if type(given) is int and abs(given) >= 2**64:
+    if type(given) is int and given.bit_length() > 10_000:
         return f"an integer of {given.bit_length()} bits"
     if issubclass(type(given), np.ndarray) and np.ndarray.size.__get__(given) > _MOST_READ:
         return f"an array of shape {np.ndarray.shape.__get__(given)}"
