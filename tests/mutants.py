@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
-import time
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -30,8 +30,11 @@ import copies
 
 TABLE = Path(__file__).parent / "mutants.toml"
 NUMBER = "UPSAMPLE3D_MUTANT"
-LIMIT = 600
-"""Seconds for the tests of one mutant: a mistake may have made a loop endless."""
+LIMIT = 300
+"""Seconds of the CPU for a file of tests of one mutant: a mistake may have made a loop endless."""
+
+ASLEEP = 3600
+"""Seconds altogether, should threads wait for each other; long, for the machine may be busy."""
 
 CHOOSE = f"""
 #include <stdlib.h>
@@ -121,15 +124,14 @@ def prepare(copy: Path, mutants: list[Mutant]) -> None:
 
 def failing(copy: Path, level: str, number: int, tests: Iterable[str]) -> str:
     """The first test that fails, "a crash", "time"; empty if all pass."""
-    begun = time.monotonic()
     for test in tests:  # one process each: a file's state does not help or hide the next one's
         command = [sys.executable, "-m", "pytest", "-qx", "-p", "no:cacheprovider", "-p",
                    "no:randomly", f"tests/{test}.py"]  # fmt: skip
         environment = copies.environment(copy, level, **{NUMBER: str(number)})
         try:
             done = subprocess.run(
-                command, cwd=copy, env=environment, capture_output=True, text=True,
-                timeout=max(1, LIMIT - (time.monotonic() - begun)),
+                command, cwd=copy, env=environment, capture_output=True, text=True, timeout=ASLEEP,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT)),
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             return f"time, in {test}"

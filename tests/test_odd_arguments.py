@@ -50,6 +50,29 @@ def test_bytes_below_2_to_the_63(over):
         assert math.prod(asked.source_shape) * 4 == 2**62
 
 
+@pytest.mark.parametrize("op", ["nearest_exact", "nearest", "trilinear"])
+def test_sizes_from_scales_are_rounded_down(op):
+    """floor(5 * 1.5) = 7, floor(3 * 0.99) = 2 and floor(7 * 1.4) = 9."""
+    y = getattr(up, op)(np.ones((1, 1, 5, 3, 7), np.float32), scales=(1.5, 0.99, 1.4))
+    assert y.shape == (1, 1, 7, 2, 9)
+
+
+@pytest.mark.parametrize("axis", [2, 3, 4])
+def test_the_largest_size_of_an_axis(axis):
+    problem = import_module("upsample3d.problem")
+    shape = [1] * 5
+    for size, fits in ((2**31 - 1, True), (2**31, False)):
+        shape[axis] = size
+        options = {"input_size": (1,) * 5, "strides": (0,) * 5}
+        if fits:
+            assert (
+                problem.state("nearest_backward", shape, "f4", **options).source_shape[axis] == size
+            )
+        else:
+            with pytest.raises(up.ParameterError, match=f"is {size}, wanted 1 to {size - 1}"):
+                problem.state("nearest_backward", shape, "f4", **options)
+
+
 # ---- Tensors ----
 
 
