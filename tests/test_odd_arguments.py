@@ -207,3 +207,30 @@ def test_nifti_without_nibabel(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "nibabel", None)
     with pytest.raises(ModuleNotFoundError, match=r"x\.nii: NIfTI wants nibabel"):
         volumes.read(tmp_path / "x.nii")
+
+
+# ---- SCH_ID ----
+
+
+@pytest.mark.parametrize(("sch_id", "planes"), [(1, 6), (2, 2), (3, 1)])
+def test_planes_that_a_unit_walks(sch_id, planes):
+    """N * C of them, N, or one: N is 2, C is 3."""
+    plan = up.Plan("nearest_backward", SHAPE, "f4", input_size=SIZE, schedule=sch_id)
+    assert plan.schedule.inner == planes
+    assert plan.schedule.inner * plan.schedule.groups == 6
+
+
+@pytest.mark.parametrize("axis", [2, 3, 4])
+def test_0_is_refused_where_any_axis_differs(axis):
+    size = list(SHAPE)
+    size[axis] -= 1
+    with pytest.raises(up.ParameterError, match="schedule is 0, a copy"):
+        up.nearest_backward(np.ones(SHAPE, np.float32), size, schedule=0)
+
+
+@pytest.mark.parametrize("count", [16_383, 16_384, 16_385, 40_000, 3 * 16_384 + 1])
+def test_a_copy_of_any_length(count):
+    """A copy is cut into 64 KiB."""
+    x = np.random.default_rng(2).random((1, 1, 1, 1, count), np.float32)
+    out = np.full_like(x, 7)
+    assert up.nearest_backward(x, x.shape, out=out, schedule=0).tobytes() == x.tobytes()

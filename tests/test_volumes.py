@@ -165,7 +165,7 @@ def test_archives_hold_one_array(tmp_path):
     np.savez(tmp_path / "none.npz")
     assert "holds 0 arrays" in refusal(tmp_path / "none.npz")
     (tmp_path / "plain.npz").write_bytes(saved(tmp_path / "x.npy", np.ones((4, 4, 4))).read_bytes())
-    assert "archive" in refusal(tmp_path / "plain.npz")
+    assert "is not an .npz archive" in refusal(tmp_path / "plain.npz")
 
 
 def test_empty_volume_is_refused(tmp_path):

@@ -67,7 +67,8 @@ def read(path: Path) -> Content:
 
 
 def _read_npz(path: Path) -> Array:
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+    with path.open("rb") as file:
+        arrays = np.load(file, allow_pickle=False)
         if not isinstance(arrays, np.lib.npyio.NpzFile):
             raise ValueError("is not an .npz archive, wanted one")
         if len(arrays.files) != 1:
