@@ -24,6 +24,18 @@ ctypedef fused real_t:
     double
 
 
+# Where a call's arrays begin.
+cdef struct arrays_t:
+    const char *source
+    char *result
+    char *workspace
+
+
+# What is done between two looks at pending signals: planes walk..walked of units first..last.
+cdef struct slab_t:
+    int64_t first, last, walk, walked
+
+
 # Results h0..h1 x w0..w1 at one d of one plane.
 cdef struct tile_t:
     int64_t plane, h0, h1, w0, w1, d
@@ -106,22 +118,22 @@ cdef ahead_t slabs_ahead(const job_t *job, const char *source, int64_t unit,
     return ahead_t(source, 0, size, slabs, job.source.d, slabs * size // rows + 1)
 
 
-cdef void do_unit(const job_t *job, const char *source, char *result, char *scratch, int64_t unit,
-                  int64_t end, int64_t walk, int64_t walked, packed_t *packed) noexcept nogil:
-    """The unit's tile in planes walk .. walked of group, group + groups ...; units end at `end`."""
+cdef void do_unit(const job_t *job, const arrays_t *arrays, const slab_t *slab, char *scratch,
+                  int64_t unit, int64_t end, packed_t *packed) noexcept nogil:
+    """The unit's tile in the slab's of planes group, group + groups ...; units end at `end`."""
     cdef tile_t tile = tile_of(job, unit)
     cdef ahead_t ahead = ahead_t(NULL, 0, 0, 0, 0, 0)
     cdef int64_t _plane
     cdef const char *plane_source
     cdef char *plane_result
     if job.d.kind == SUM and job.inner == 1 and unit + 1 < end:
-        ahead = slabs_ahead(job, source, unit + 1, tile.h1 - tile.h0)
-    tile.plane += walk * job.groups
-    for _plane in range(walk, walked):
-        plane_source = source + place(job, &job.origin, tile.plane)
+        ahead = slabs_ahead(job, arrays.source, unit + 1, tile.h1 - tile.h0)
+    tile.plane += slab.walk * job.groups
+    for _plane in range(slab.walk, slab.walked):
+        plane_source = arrays.source + place(job, &job.origin, tile.plane)
         if job.pack:
             plane_source = pack_tile(job, plane_source, scratch, tile, packed)
-        plane_result = result + place(job, &job.result, tile.plane)
+        plane_result = arrays.result + place(job, &job.result, tile.plane)
         if job.pick:
             pick_tile(job, plane_source, plane_result, scratch, tile)
         elif job.dtype == FLOAT64:
@@ -133,37 +145,35 @@ cdef void do_unit(const job_t *job, const char *source, char *result, char *scra
 
 # ---- Threads ----
 
-cdef void share(const job_t *job, const char *source, char *result, char *workspace, int64_t first,
-                int64_t last, int64_t walk, int64_t walked, int64_t thread,
+cdef void share(const job_t *job, const arrays_t *arrays, const slab_t *slab, int64_t thread,
                 int64_t threads) noexcept nogil:
-    """One thread's contiguous part of the units first .. last."""
-    cdef int64_t unit, begin = first + (last - first) * thread // threads
-    cdef int64_t end = first + (last - first) * (thread + 1) // threads
+    """One thread's contiguous part of a slab's units."""
+    cdef int64_t unit, count = slab.last - slab.first
+    cdef int64_t begin = slab.first + count * thread // threads
+    cdef int64_t end = slab.first + count * (thread + 1) // threads
+    cdef char *scratch = arrays.workspace + thread * job.scratch.size
     cdef packed_t packed = packed_t(0, 0)
     cdef fenv_t found
     if job.copy_bytes:
         begin, end = begin * job.copy_unit, min(end * job.copy_unit, job.copy_bytes)
-        memcpy(result + begin, source + begin, end - begin)
+        memcpy(arrays.result + begin, arrays.source + begin, end - begin)
         return
     found = enter_default_mode()
     for unit in range(begin, end):
-        do_unit(job, source, result, workspace + thread * job.scratch.size, unit, end, walk,
-                walked, &packed)
+        do_unit(job, arrays, slab, scratch, unit, end, &packed)
     restore_mode(found)
     if job.stream:
         stream_end()
 
 
-cdef void run_units(const job_t *job, const char *source, char *result, char *workspace,
-                    int64_t first, int64_t last, int64_t walk, int64_t walked,
-                    int threads) noexcept nogil:
-    """Planes walk .. walked of units first .. last."""
+cdef void do_slab(const job_t *job, const arrays_t *arrays, const slab_t *slab,
+                  int threads) noexcept nogil:
     cdef int thread
     if threads == 1:
-        share(job, source, result, workspace, first, last, walk, walked, 0, 1)
+        share(job, arrays, slab, 0, 1)
         return
     for thread in prange(threads, num_threads=threads, schedule="static", chunksize=1):
-        share(job, source, result, workspace, first, last, walk, walked, thread, threads)
+        share(job, arrays, slab, thread, threads)
 
 
 # ---- The door ----
@@ -308,28 +318,29 @@ cdef class Job:
         size; how long it took says how large the next one is, at most three times as large.
         """
         cdef const job_t *job = &self.job
-        cdef const char *from_ = <const char *>address(source)
-        cdef char *to = <char *>address(result)
-        cdef char *parts = NULL
-        cdef int64_t first = 0, last, walk, walked, slab = job.slab
+        cdef arrays_t arrays = arrays_t(<const char *>address(source), <char *>address(result), NULL)
+        cdef slab_t slab = slab_t(0, 0, 0, 0)
+        cdef int64_t size = job.slab
         cdef double begin, pace
+        cdef bint ends = False
         if workspace is not None:
-            parts = <char *>((<uintptr_t>address(workspace) + 63) & ~<uintptr_t>63)
-        while first < job.units:
-            last = min(first + max(threads, slab // job.inner), job.units)
-            walk = 0
-            while walk < job.inner:
-                walked = min(walk + max(1, slab // threads), job.inner)
-                begin = monotonic()
-                with nogil:
-                    run_units(job, from_, to, parts, first, last, walk, walked, threads)
-                walk = walked
-                if walk == job.inner and last == job.units:
-                    return
+            arrays.workspace = <char *>((<uintptr_t>address(workspace) + 63) & ~<uintptr_t>63)
+        while not ends:
+            if slab.walk == 0:
+                slab.last = min(slab.first + max(threads, size // job.inner), job.units)
+            slab.walked = min(slab.walk + max(1, size // threads), job.inner)
+            ends = slab.last == job.units and slab.walked == job.inner
+            begin = 0.0 if ends else monotonic()
+            with nogil:
+                do_slab(job, &arrays, &slab, threads)
+            if not ends:
                 PyErr_CheckSignals()
                 pace = SLAB_SECONDS / max(monotonic() - begin, 1e-9)
-                slab = <int64_t>min(max(slab * min(max(pace, 0.1), 3.0), 1.0), 1e15)
-            first = last
+                size = <int64_t>min(max(size * min(max(pace, 0.1), 3.0), 1.0), 1e15)
+            if slab.walked == job.inner:
+                slab.first, slab.walk = slab.last, 0
+            else:
+                slab.walk = slab.walked
 
 
 def magic(uint64_t divisor, uint32_t width):

@@ -117,9 +117,10 @@ def prepare(copy: Path, mutants: list[Mutant]) -> None:
     magic, pyx = copy / "include/upsample3d/magic.h", copy / "pyx/gather.pyx"
     for path, mark, more in (
         (magic, "#include <stdint.h>\n", CHOOSE),
-        (pyx, "from libc.string cimport memcpy\n", EXTERN),
+        (pyx, "from rows cimport", EXTERN),
     ):
-        path.write_text(path.read_text().replace(mark, mark + more, 1))
+        before, after = path.read_text().split(mark)
+        path.write_text(before + more + mark + after)
 
 
 def failing(copy: Path, level: str, number: int, tests: Iterable[str]) -> str:
