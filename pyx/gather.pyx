@@ -5,7 +5,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.time cimport monotonic
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.string cimport memcpy, memset
 
 from job cimport (COLUMN_BYTES, FLOAT32, FLOAT64, SAME, SUM, W_COLUMNS, W_LANES, W_LOOKUP,
@@ -285,6 +285,10 @@ cdef class Job:
         if job.w_form == W_LOOKUP:
             set_table(&job.table, bands[2].table(job.lanes, vector_lanes), job.lanes,
                       self.arrays)
+            if job.pick and job.lanes == 1 and job.itemsize < 4:
+                places = bands[2].byte_places(job.itemsize)
+                job.table.byte = <const uint8_t *>address(places)
+                self.arrays.append(places)
         job.h_run, job.h_runs = tiles.h_run, tiles.h_runs
         job.w_run, job.w_runs = tiles.w_run, tiles.w_runs
         job.h_piece, job.w_piece = tiles.h_piece, tiles.w_piece

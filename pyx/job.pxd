@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """job.h and magic.h as Cython sees them."""
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 
 cdef extern from "upsample3d/magic.h" nogil:
@@ -32,6 +32,7 @@ cdef extern from "upsample3d/job.h" nogil:
         const int32_t *least
         const int32_t *most
         const float *w
+        const uint8_t *byte
 
     ctypedef struct strides_t:
         int64_t n, c, d, h, w, lane

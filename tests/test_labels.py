@@ -84,6 +84,15 @@ def test_numpy_picks_the_same(op, dtype):
         assert wide or bits(got) == bits(picked(op, x, o, rule=rule)), (i, o, rule)
 
 
+@pytest.mark.parametrize("dtype", ["u1", "u2"])
+@pytest.mark.parametrize("ratio", [0.4, 0.7, 1, 1.05, 1.3, 1.34, 1.5, 2, 3, 7])
+def test_rows_around_vectors_of_bytes(ratio, dtype):
+    """A vector's results come from one of sources, 16 bytes from 16, or lie too far apart."""
+    for w in (1, 2, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 100, 128, 129, 191, 257, 300, 700):
+        x = elements(dtype, (1, 2, 2, 3, round(w / ratio) or 1))
+        assert bits(up.nearest(x, (2, 5, w))) == bits(picked("nearest", x, (2, 5, w))), w
+
+
 @pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "i8", "c16"])
 @pytest.mark.parametrize("op", OPS)
 @pytest.mark.parametrize("channels", [1, 2, 5, 16, 33])

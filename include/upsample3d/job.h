@@ -39,6 +39,8 @@ typedef struct {
     const int32_t *first;
     const int32_t *least, *most; /* of a vector of first sources from x on; NULL without lanes: these ascend */
     const float *w;
+    const uint8_t *byte; /* of every byte of a result row its place in the source row, modulo 256; or NULL: for picks of
+                            8 and 16 bits without lanes */
 } lookup_t;
 
 /* Bytes from one index to the next. In channels-last memory the lanes are the channels, and c is 0. */

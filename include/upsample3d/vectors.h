@@ -18,6 +18,9 @@
 #include <immintrin.h>
 #define VECTOR_BYTES 32
 #else
+#ifdef __SSSE3__
+#include <immintrin.h>
+#endif
 #define VECTOR_BYTES 16
 #endif
 
@@ -35,6 +38,7 @@ typedef double doubles __attribute__((vector_size(VECTOR_BYTES)));
 typedef uint32_t words __attribute__((vector_size(VECTOR_BYTES)));
 typedef int32_t ints __attribute__((vector_size(VECTOR_BYTES)));
 typedef uint16_t halves __attribute__((vector_size(VECTOR_BYTES / 2)));
+typedef uint8_t bytes __attribute__((vector_size(VECTOR_BYTES)));
 typedef uint8_t octets __attribute__((vector_size(16)));
 typedef uint8_t quarters __attribute__((vector_size(VECTOR_BYTES / 4)));
 
@@ -69,7 +73,7 @@ INLINE words load_bits(const uint16_t *p) { return __builtin_convertvector(read<
 /* gcc 12 moves bytes to words and back one by one, unless in two steps or told the instruction. */
 #if VECTOR_BYTES == 64
 INLINE words load_bits(const uint8_t *p) { return (words)_mm512_maskz_cvtepu8_epi32(0xffff, read<__m128i>(p)); }
-INLINE quarters narrowed(words x) { return __builtin_convertvector(x, quarters); }
+INLINE quarters narrowed(words x) { return (quarters)_mm512_maskz_cvtepi32_epi8(0xffff, (__m512i)x); }
 #else
 INLINE words load_bits(const uint8_t *p) {
     return __builtin_convertvector(__builtin_convertvector(read<quarters>(p), halves), words);
@@ -253,6 +257,21 @@ INLINE floats lookup(floats a, floats b, ints index) {
 }
 INLINE floats lookup(floats a, ints index) { return lookup(a, a, index); }
 #endif
+#endif
+
+/* Bytes by number, of 0 to 15, within every 16 of a register. */
+#if VECTOR_BYTES == 64
+INLINE bytes shuffle(bytes x, bytes index) { return (bytes)_mm512_shuffle_epi8((__m512i)x, (__m512i)index); }
+#elif VECTOR_BYTES == 32
+INLINE bytes shuffle(bytes x, bytes index) { return (bytes)_mm256_shuffle_epi8((__m256i)x, (__m256i)index); }
+#elif defined(__SSSE3__)
+INLINE bytes shuffle(bytes x, bytes index) { return (bytes)_mm_shuffle_epi8((__m128i)x, (__m128i)index); }
+#else
+INLINE bytes shuffle(bytes x, bytes index) {
+    bytes y;
+    for (int i = 0; i < VECTOR_BYTES; i++) y[i] = x[index[i]];
+    return y;
+}
 #endif
 
 /* ---- A cache line past the cache, where there is such a store ---- */

@@ -221,13 +221,65 @@ INLINE void look_up_bits(bits *to, int64_t to_stride, const bits *rows, int64_t 
     }
 }
 
+/* How a vector of results is picked byte by byte: a vector of source bytes from `begin` on, its words put where every
+ * 16 results find theirs in 16 bytes, and the bytes of each 16 in order. */
+struct shuffle_t {
+    int64_t begin;
+    ints word;
+    bytes byte;
+};
+
+/* Finds it for the results of elements of `size` bytes from x on; false where sources lie too far apart. */
+template <int size> INLINE bool find_shuffle(shuffle_t *how, const lookup_t *table, int64_t x, int64_t width) {
+    constexpr int RUN = 16 / size;
+    int64_t begin = table->first[x] * (int64_t)size, last = width * size - VECTOR_BYTES;
+    if (begin > last) begin = last > 0 ? last : 0;
+    int32_t word[VECTOR_BYTES / 4];
+    uint32_t origin[VECTOR_BYTES / 4];
+    bool found = true;
+#pragma GCC unroll 4
+    for (int i = 0; i < VECTOR_BYTES / 16; i++, x += RUN) {
+        int64_t from = (table->first[x] * (int64_t)size - begin) & ~3;
+        if (from > VECTOR_BYTES - 16) from = VECTOR_BYTES - 16;
+        found &= (table->first[x + RUN - 1] + 1) * (int64_t)size <= begin + from + 16;
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; k++) {
+            word[4 * i + k] = (int32_t)from / 4 + k;
+            origin[4 * i + k] = (uint8_t)(begin + from) * 0x01010101u;
+        }
+    }
+    how->begin = begin;
+    how->word = read<ints>(word);
+    how->byte = read<bytes>(table->byte + x * size - VECTOR_BYTES) - read<bytes>(origin);
+    return found;
+}
+
+INLINE void look_up_bytes(char *to, int64_t to_stride, const char *rows, int64_t stride, const int64_t *row,
+                          int64_t count, const shuffle_t *how) {
+    for (int64_t r = 0; r < count; r++, to += to_stride) {
+        floats window = read<floats>(rows + row[r] * stride + how->begin);
+        if (VECTOR_BYTES > 16) window = lookup(window, how->word);
+        bytes picked = shuffle(same_bits<bytes>(window), how->byte);
+        memcpy(to, &picked, sizeof picked);
+    }
+}
+
 template <class bits>
 static __attribute__((noinline)) void pick_bits(bits *to, int64_t to_stride, const bits *rows, int64_t stride,
                                                 const int64_t *row, int64_t count, int64_t width, const lookup_t *table,
                                                 int64_t begin, int64_t n) {
-    constexpr int V = LANES<float>;
+    constexpr int V = LANES<float>, MANY = VECTOR_BYTES / sizeof(bits);
     for (int64_t x = 0; x < n; x += V) {
-        if (x > n - V && n >= V) x = n - V; /* the last ones overlap */
+        if (sizeof(bits) < 4 && table->byte && n >= MANY) {
+            int64_t some = x < n - MANY ? x : n - MANY; /* the last ones overlap */
+            shuffle_t how;
+            if (find_shuffle<sizeof(bits)>(&how, table, begin + some, width)) {
+                look_up_bytes((char *)(to + some), to_stride, (const char *)rows, stride, row, count, &how);
+                x = some + MANY - V;
+                continue;
+            }
+        }
+        if (x > n - V && n >= V) x = n - V;
         if (reach(table, begin + x).span < V)
             look_up_bits<true>(to + x, to_stride, rows, stride, row, count, width, table, begin + x, n);
         else
@@ -236,7 +288,7 @@ static __attribute__((noinline)) void pick_bits(bits *to, int64_t to_stride, con
 }
 
 /* to[r][x] = rows[row[r]][first[begin + x]], r < count, x < n, elements of 8, 16 or 32 bits, through a table. Where
- * rows are shorter than 2 V elements, so much must be readable. */
+ * rows are shorter than 2 V elements or a vector of bytes, so much must be readable. */
 static inline void pick_lanes(char *to, int64_t to_stride, const char *rows, int64_t stride, const int64_t *row,
                               int64_t count, int64_t itemsize, int64_t width, const lookup_t *table, int64_t begin,
                               int64_t n) {

@@ -92,6 +92,11 @@ class Band:
         windows = np.lib.stride_tricks.sliding_window_view(first, vector)
         return first, w, windows.min(axis=1), windows.max(axis=1)
 
+    def byte_places(self, itemsize: int) -> NDArray[np.uint8]:
+        """Of every byte of a row of picked elements its place in the source row, modulo 256."""
+        places = self.lo[:, None] * itemsize + np.arange(itemsize)
+        return places.astype(np.uint8).ravel()
+
     def reach(self, first: int, last: int) -> tuple[int, int]:
         """The sources lo .. hi of results first .. last, of which there is one; at least one."""
         lo = min(int(self.lo[first]), self.sources - 1)

@@ -23,6 +23,9 @@ MOST_NUMBER = 2**31 - 1
 COLUMN_BYTES = 64
 """Rows that are turned into columns together fill one cache line of reals (job.h)."""
 
+LONGEST = 64
+"""Bytes of the longest vector."""
+
 VECTOR = 16
 """Lanes of the longest vector: runs of w are multiples of it, and turning columns back may read so
 many beyond the last."""
@@ -194,7 +197,8 @@ def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: i
 
     turned, looked_up = w_form == W_COLUMNS, w_form == W_LOOKUP
     narrowest = lanes * int(w.hi.max() if pick else _spans(w, w_run).min())
-    short = narrowest < VECTOR * (2 * looked_up + turned)  # rows that are read beyond their end
+    window = max(2 * VECTOR, LONGEST // itemsize if pick else 0) if looked_up else VECTOR * turned
+    short = narrowest < window  # rows that are read beyond their end
     source_row = memory.source_row or packs > 0
     in_place = d.kind != SUM and source_row and itemsize == realsize
     summed = h.kind == SUM or (h.kind == PICK and group > 1)
@@ -202,7 +206,7 @@ def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: i
     ahead = source_bytes if itemsize == 2 else AHEAD_BYTES
     far = source_bytes >= AHEAD_FROM and not packs
     lines = (stream or not memory.result_row) and not (pick and w.kind == SAME)
-    slack, padded = 2 * VECTOR if short else 0, max(width, VECTOR)
+    slack, padded = max(window, 2 * VECTOR) if short else 0, max(width, VECTOR)
     sums = (
         0 if in_place and whole else (rows * width + VECTOR) * realsize,
         (group * padded + slack) * realsize if own_rows or not whole else 0,
@@ -214,7 +218,7 @@ def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: i
     parts = [*((0, 0, 0, 0, packed) if pick else sums), group * line if lines else 0]
     pack_slab = (rows * width * itemsize // 64 + 1 | 1) * 64  # odd, for other cache sets a slab
     if packs:
-        parts[4] = packs * pack_slab + 2 * VECTOR * itemsize
+        parts[4] = packs * pack_slab + max(window, 2 * VECTOR) * itemsize
     return Tiles(
         pick=pick,
         in_place=in_place,
