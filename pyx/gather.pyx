@@ -285,7 +285,7 @@ cdef class Job:
         if job.w_form == W_LOOKUP:
             set_table(&job.table, bands[2].table(job.lanes, vector_lanes), job.lanes,
                       self.arrays)
-            if job.pick and job.lanes == 1 and job.itemsize < 4:
+            if job.pick and job.lanes == 1 and job.itemsize < 4 and job.w.results > bands[2].sources:
                 places = bands[2].byte_places(job.itemsize)
                 job.table.byte = <const uint8_t *>address(places)
                 self.arrays.append(places)
