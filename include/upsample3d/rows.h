@@ -225,15 +225,26 @@ INLINE void copy_bytes(char *to, const char *from, int64_t n) {
     }
 }
 
+/* Also with the strides that compilers know to make vectors of: a row from its end, and every other element. */
+template <int size>
+INLINE void move_sized(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t n) {
+    if (to_stride == size && from_stride == -size)
+        move_elements<size>(to, size, from, -size, n);
+    else if (to_stride == size && from_stride == 2 * size)
+        move_elements<size>(to, size, from, 2 * size, n);
+    else
+        move_elements<size>(to, to_stride, from, from_stride, n);
+}
+
 /* n elements of `size` bytes between any strides. */
 static inline void move_any(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t n,
                             int64_t size) {
     switch (size) {
-    case 1: move_elements<1>(to, to_stride, from, from_stride, n); break;
-    case 2: move_elements<2>(to, to_stride, from, from_stride, n); break;
-    case 4: move_elements<4>(to, to_stride, from, from_stride, n); break;
-    case 8: move_elements<8>(to, to_stride, from, from_stride, n); break;
-    case 16: move_elements<16>(to, to_stride, from, from_stride, n); break;
+    case 1: move_sized<1>(to, to_stride, from, from_stride, n); break;
+    case 2: move_sized<2>(to, to_stride, from, from_stride, n); break;
+    case 4: move_sized<4>(to, to_stride, from, from_stride, n); break;
+    case 8: move_sized<8>(to, to_stride, from, from_stride, n); break;
+    case 16: move_sized<16>(to, to_stride, from, from_stride, n); break;
     default:
         for (int64_t x = 0; x < n; x++) copy_bytes(to + x * to_stride, from + x * from_stride, size);
     }
