@@ -48,7 +48,7 @@ cdef inline int64_t source_end(const band_t *band, int64_t last) noexcept nogil:
 
 cdef inline bint in_one_run(const job_t *job, int64_t cols) noexcept nogil:
     """Whether `cols` columns of consecutive source rows are contiguous."""
-    return job.source_slab and cols * job.lanes * job.itemsize == job.source.h
+    return job.source_row and cols * job.lanes * job.itemsize == job.source.h
 
 
 cdef void deliver_rows(const job_t *job, char *result, const char *lines, int64_t line_bytes,
@@ -274,7 +274,6 @@ cdef class Job:
         tiles = schedule.tiles
         job.source, job.pack = job.origin, tiles.pack
         job.source_row = layout.source_row or tiles.pack > 0
-        job.source_slab = layout.source_slab or tiles.pack > 0
         if tiles.pack:
             job.source.lane, job.source.w = job.itemsize, job.lanes * job.itemsize
             job.source.h, job.source.d = tiles.pack_row, tiles.pack_slab
@@ -285,7 +284,8 @@ cdef class Job:
         if job.w_form == W_LOOKUP:
             set_table(&job.table, bands[2].table(job.lanes, vector_lanes), job.lanes,
                       self.arrays)
-            if job.pick and job.lanes == 1 and job.itemsize < 4 and job.w.results > bands[2].sources:
+            grows = job.w.results > bands[2].sources
+            if job.pick and job.lanes == 1 and job.itemsize < 4 and grows:
                 places = bands[2].byte_places(job.itemsize)
                 job.table.byte = <const uint8_t *>address(places)
                 self.arrays.append(places)
@@ -322,11 +322,12 @@ cdef class Job:
         size; how long it took says how large the next one is, at most three times as large.
         """
         cdef const job_t *job = &self.job
-        cdef arrays_t arrays = arrays_t(<const char *>address(source), <char *>address(result), NULL)
+        cdef arrays_t arrays = arrays_t(NULL, NULL, NULL)
         cdef slab_t slab = slab_t(0, 0, 0, 0)
         cdef int64_t size = job.slab
         cdef double begin, pace
         cdef bint ends = False
+        arrays.source, arrays.result = <const char *>address(source), <char *>address(result)
         if workspace is not None:
             arrays.workspace = <char *>((<uintptr_t>address(workspace) + 63) & ~<uintptr_t>63)
         while not ends:

@@ -48,7 +48,7 @@ cdef extern from "upsample3d/job.h" nogil:
         int64_t planes, channels, lanes
         strides_t origin, source, result
         int64_t pack
-        int64_t source_row, result_row, source_slab
+        int64_t source_row, result_row
         int64_t w_form, in_place, own_rows, ahead, row_ahead, group, stream
         int64_t h_run, w_run, h_runs, w_runs, h_piece, w_piece
         int64_t inner, groups, units, slab

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the PyTorch backend share."""
+"""What tests share: Ctrl-C that is heard, and what spies on the PyTorch backend."""
 
 from __future__ import annotations
+
+import signal
 
 import pytest
 
 import upsample3d.plan
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Shells make their background jobs deaf to Ctrl-C, and children that tests interrupt with them.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import ctypes
 import itertools
 import math
 import mmap
+import signal
 import subprocess
 import sys
 
@@ -92,5 +93,7 @@ import ctypes, test_guard_pages as t
 memory = t.between_pages(100, {"+" in where})
 ctypes.string_at(memory{where}, 1)
 """
-    run = subprocess.run([sys.executable, "-c", code], cwd=__file__.rsplit("/", 1)[0])
-    assert run.returncode < 0
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=__file__.rsplit("/", 1)[0], capture_output=True, text=True
+    )  # fmt: skip
+    assert run.returncode == -signal.SIGSEGV or "AddressSanitizer: SEGV" in run.stderr

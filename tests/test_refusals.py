@@ -234,6 +234,24 @@ def test_workspace_over_source_or_out():
         PLAN(ONES, out, big)
 
 
+@pytest.mark.parametrize("reversed_", ["source", "out"])
+def test_overlap_with_an_array_whose_first_element_lies_last(reversed_):
+    memory = np.arange(80, dtype=np.float32)
+    source, out = memory[:64], memory[8:16]
+    if reversed_ == "source":
+        source = source[::-1]
+    else:
+        source, out = memory[4:68], memory[7::-1]
+    source, out = source.reshape(1, 1, 4, 4, 4), out.reshape(1, 1, 2, 2, 2)
+    plan = up.Plan(
+        "nearest_exact_backward", source.shape, "f4", input_size=out.shape,
+        strides=source.strides, out_strides=out.strides,
+    )  # fmt: skip
+    with pytest.raises(up.ParameterError, match="out overlaps"):
+        plan(source, out, np.empty(plan.workspace_size, np.uint8))
+    assert np.array_equal(memory, np.arange(80))
+
+
 @pytest.mark.parametrize(
     "buffer",
     [
@@ -256,12 +274,15 @@ STRANGERS = {
 
 
 @pytest.mark.parametrize(("make", "error", "said"), STRANGERS.values(), ids=STRANGERS)
-def test_plan_refuses_other_arrays(make, error, said):
+@pytest.mark.parametrize("alone", [True, False])
+def test_plan_refuses_other_arrays(make, error, said, alone):
+    out, workspace = np.full(SIZE, 7, np.float32), np.empty(PLAN.workspace_size, np.uint8)
     with pytest.raises(error) as caught:
-        PLAN(make())
+        PLAN(make(), *(() if alone else (out, workspace)))
     assert str(caught.value).startswith("grad_output")
     for words in said:
         assert words in str(caught.value)
+    assert (out == 7).all()
 
 
 def test_plan_is_immutable():

@@ -255,6 +255,7 @@ def test_bar_is_for_long_work_on_a_terminal(tmp_path, long):
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+@pytest.mark.skipif("ASAN_OPTIONS" in os.environ, reason="AddressSanitizer keeps freed memory")
 def test_memory_stays_bounded(tmp_path):
     """A quarter of a gigabyte of bytes, mapped, whose float32 copy would be a gigabyte."""
     np.lib.format.open_memmap(tmp_path / "x.npy", "w+", np.uint8, (256, 1024, 1024)).flush()

@@ -94,6 +94,18 @@ def test_rows_that_repeat(h, w, channels):
         assert np.array_equal(out, x[:, :, *np.ix_(*wanted)])
 
 
+def test_rows_that_repeat_across_tiles():
+    """Two threads cut a plane between rows of the same source, each with one row at a time."""
+    x = integers((1, 1, 1, 2, 500), "float32")
+    out = np.empty((1, 1, 1, 70, 2200), np.float32)[..., ::2]
+    plan = up.Plan("nearest", x.shape, "f4", output_size=out.shape[2:], out_strides=out.strides,
+                   num_threads=2)  # fmt: skip
+    assert plan.schedule.tiles.group == 1
+    assert 35 % plan.schedule.tiles.h_run
+    plan(x, out)
+    assert np.array_equal(out, x[..., np.arange(70)[:, None] // 35, np.arange(1100) * 500 // 1100])
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 @pytest.mark.parametrize("op", ["nearest", "nearest_exact", "nearest_backward", "trilinear"])
 def test_results_of_a_vector_whose_sources_lie_just_within_two(op, dtype):

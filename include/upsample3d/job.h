@@ -71,7 +71,6 @@ typedef struct {
     strides_t source, result;       /* of what tiles read, the array or what of it was packed; of the result array */
     int64_t pack;                   /* slabs of a tile that are packed at a time, if rows are not contiguous; else 0 */
     int64_t source_row, result_row; /* whether a row's elements are contiguous */
-    int64_t source_slab;            /* whether a slab's rows are, too */
     int64_t w_form;                 /* W_NONE, W_LANES, W_COLUMNS or W_LOOKUP */
     int64_t in_place;               /* whether source rows serve as the block: D has nothing to add */
     int64_t own_rows;               /* whether H writes rows of its own, though it may have nothing to add */

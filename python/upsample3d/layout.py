@@ -25,8 +25,8 @@ class Layout:
 
     lanes: elements that go together along w: C in channels-last memory (where channels is 1), or 1.
     source, result: byte strides of n, c, d, h, w, lane. source_row, result_row: a row of W * lanes
-    elements is contiguous; source_slab, result_slab: so is a slab of H rows. dense_bytes: the size
-    of both where they are dense and laid out alike, else 0.
+    elements is contiguous; result_slab: so is a slab of H rows. dense_bytes: the size of both where
+    they are dense and laid out alike, else 0.
     """
 
     dtype: int
@@ -37,7 +37,6 @@ class Layout:
     source: Six
     result: Six
     source_row: bool
-    source_slab: bool
     result_row: bool
     result_slab: bool
     dense_bytes: int
@@ -104,13 +103,13 @@ def arrange(
     dtype: int, itemsize: int, source_shape: Five, source: Five, result_shape: Five, result: Five
 ) -> Layout:
     """The Layout of a source and a result with these strides."""
-    n, c, _, h, w = source_shape
+    n, c, d, h, w = source_shape
     lanes = c if channels_last(source_shape, source, itemsize) else 1
     planes, channels = (n, 1) if lanes > 1 else (n * c, c)
     source6, result6 = _six(source, lanes), _six(result, lanes)
     source_row = _row(w, lanes, source6, itemsize)
     result_row = _row(result_shape[4], lanes, result6, itemsize)
-    numel = n * c * source_shape[2] * h * w
+    numel = n * c * d * h * w
     alike = source_shape == result_shape and all(
         a == b for a, b, size in zip(source, result, source_shape, strict=True) if size > 1
     )
@@ -123,7 +122,6 @@ def arrange(
         source=source6,
         result=result6,
         source_row=source_row,
-        source_slab=source_row and (h == 1 or source6[3] == w * lanes * itemsize),
         result_row=result_row,
         result_slab=result_row and result6[3] == result_shape[4] * lanes * itemsize,
         dense_bytes=numel * itemsize if alike and dense(source_shape, source, itemsize) else 0,
