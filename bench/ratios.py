@@ -125,14 +125,22 @@ def draw(rows: Sequence[dict[str, object]], path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
-    add("--only", type=re.compile, default="", metavar="REGEX", help="cases whose name matches")
+    add(
+        "--only",
+        type=re.compile,
+        default=re.compile(""),
+        metavar="REGEX",
+        help="cases whose name matches",
+    )
     add("--rounds", type=int, default=7, help="rounds per case (default: %(default)s)")
     add("--shortest", type=float, default=0.02, metavar="S", help="seconds per measurement")
     add("--against", nargs="*", default=["torch", "floor"], choices=["torch", "jax", "floor"])
     add("--json", type=Path, metavar="FILE", help="where the rows go")
     add("--png", type=Path, metavar="FILE", help="where the picture goes")
     asked = parser.parse_args()
-    wanted = [case for case in cases.all_cases() if re.search(asked.only, case.name)]
+    wanted = [case for case in cases.all_cases() if asked.only.search(case.name)]
+    if not wanted:
+        parser.error(f"no case's name matches --only {asked.only.pattern}")
     rows = []
     for case in tqdm(wanted, unit="case"):
         rows.append(measure(case, asked.rounds, asked.shortest, asked.against))

@@ -15,8 +15,8 @@ from rows cimport (ahead_t, clear_rows, enter_default_mode, fenv_t, look_up_rows
                    round_columns, round_row, stream_bytes, stream_end, sum_band, sum_rows,
                    to_columns, vector_lanes)
 
-# Seconds of work between two looks at pending signals, as near as the last slab foretells the next.
-cdef double SLAB_SECONDS = 0.05
+# Seconds of work between two looks at pending signals, as near as one stretch foretells the next.
+cdef double STRETCH_SECONDS = 0.05
 
 
 ctypedef fused real_t:
@@ -32,7 +32,7 @@ cdef struct arrays_t:
 
 
 # What is done between two looks at pending signals: planes walk..walked of units first..last.
-cdef struct slab_t:
+cdef struct stretch_t:
     int64_t first, last, walk, walked
 
 
@@ -118,9 +118,12 @@ cdef ahead_t slabs_ahead(const job_t *job, const char *source, int64_t unit,
     return ahead_t(source, 0, size, slabs, job.source.d, slabs * size // rows + 1)
 
 
-cdef void do_unit(const job_t *job, const arrays_t *arrays, const slab_t *slab, char *scratch,
+cdef void do_unit(const job_t *job, const arrays_t *arrays, const stretch_t *stretch, char *scratch,
                   int64_t unit, int64_t end, packed_t *packed) noexcept nogil:
-    """The unit's tile in the slab's of planes group, group + groups ...; units end at `end`."""
+    """The unit's tile, in those of planes group, group + groups ... that the stretch walks.
+
+    The thread's units end at `end`.
+    """
     cdef tile_t tile = tile_of(job, unit)
     cdef ahead_t ahead = ahead_t(NULL, 0, 0, 0, 0, 0)
     cdef int64_t _plane
@@ -128,8 +131,8 @@ cdef void do_unit(const job_t *job, const arrays_t *arrays, const slab_t *slab, 
     cdef char *plane_result
     if job.d.kind == SUM and job.inner == 1 and unit + 1 < end:
         ahead = slabs_ahead(job, arrays.source, unit + 1, tile.h1 - tile.h0)
-    tile.plane += slab.walk * job.groups
-    for _plane in range(slab.walk, slab.walked):
+    tile.plane += stretch.walk * job.groups
+    for _plane in range(stretch.walk, stretch.walked):
         plane_source = arrays.source + place(job, &job.origin, tile.plane)
         if job.pack:
             plane_source = pack_tile(job, plane_source, scratch, tile, packed)
@@ -145,12 +148,12 @@ cdef void do_unit(const job_t *job, const arrays_t *arrays, const slab_t *slab, 
 
 # ---- Threads ----
 
-cdef void share(const job_t *job, const arrays_t *arrays, const slab_t *slab, int64_t thread,
+cdef void share(const job_t *job, const arrays_t *arrays, const stretch_t *stretch, int64_t thread,
                 int64_t threads) noexcept nogil:
-    """One thread's contiguous part of a slab's units."""
-    cdef int64_t unit, count = slab.last - slab.first
-    cdef int64_t begin = slab.first + count * thread // threads
-    cdef int64_t end = slab.first + count * (thread + 1) // threads
+    """One thread's contiguous part of a stretch's units."""
+    cdef int64_t unit, count = stretch.last - stretch.first
+    cdef int64_t begin = stretch.first + count * thread // threads
+    cdef int64_t end = stretch.first + count * (thread + 1) // threads
     cdef char *scratch = arrays.workspace + thread * job.scratch.size
     cdef packed_t packed = packed_t(0, 0)
     cdef fenv_t found
@@ -160,20 +163,21 @@ cdef void share(const job_t *job, const arrays_t *arrays, const slab_t *slab, in
         return
     found = enter_default_mode()
     for unit in range(begin, end):
-        do_unit(job, arrays, slab, scratch, unit, end, &packed)
+        do_unit(job, arrays, stretch, scratch, unit, end, &packed)
     restore_mode(found)
     if job.stream:
         stream_end()
 
 
-cdef void do_slab(const job_t *job, const arrays_t *arrays, const slab_t *slab,
-                  int threads) noexcept nogil:
+cdef void do_stretch(const job_t *job, const arrays_t *arrays, const stretch_t *stretch,
+                     int threads) noexcept nogil:
+    """A stretch, by so many threads."""
     cdef int thread
     if threads == 1:
-        share(job, arrays, slab, 0, 1)
+        share(job, arrays, stretch, 0, 1)
         return
     for thread in prange(threads, num_threads=threads, schedule="static", chunksize=1):
-        share(job, arrays, slab, thread, threads)
+        share(job, arrays, stretch, thread, threads)
 
 
 # ---- The door ----
@@ -240,6 +244,7 @@ cdef void set_table(lookup_t *to, tuple table, int64_t lanes, list arrays) excep
     to.first = <const int32_t *>address(first)
     to.w = <const float *>address(w)
     to.least = to.most = NULL
+    to.byte = NULL
     if lanes > 1:
         to.least = <const int32_t *>address(least)
         to.most = <const int32_t *>address(most)
@@ -270,7 +275,7 @@ cdef class Job:
         job.result_row = layout.result_row
         job.copy_bytes, job.copy_unit = schedule.copy_bytes, schedule.copy_unit
         job.inner, job.groups = schedule.inner, schedule.groups
-        job.units, job.slab = schedule.units, schedule.slab
+        job.units, job.stretch = schedule.units, schedule.stretch
         tiles = schedule.tiles
         job.source, job.pack = job.origin, tiles.pack
         job.source_row = layout.source_row or tiles.pack > 0
@@ -284,11 +289,10 @@ cdef class Job:
         if job.w_form == W_LOOKUP:
             set_table(&job.table, bands[2].table(job.lanes, vector_lanes), job.lanes,
                       self.arrays)
-            grows = job.w.results > bands[2].sources
-            if job.pick and job.lanes == 1 and job.itemsize < 4 and grows:
-                places = bands[2].byte_places(job.itemsize)
-                job.table.byte = <const uint8_t *>address(places)
-                self.arrays.append(places)
+        if tiles.shuffled:
+            places = bands[2].byte_places(job.itemsize)
+            job.table.byte = <const uint8_t *>address(places)
+            self.arrays.append(places)
         job.h_run, job.h_runs = tiles.h_run, tiles.h_runs
         job.w_run, job.w_runs = tiles.w_run, tiles.w_runs
         job.h_piece, job.w_piece = tiles.h_piece, tiles.w_piece
@@ -316,36 +320,36 @@ cdef class Job:
         )
 
     def run(self, source, result, workspace, int threads):
-        """Fills result from source, arrays or addresses; between slabs, signals are heard.
+        """Fills result from source, arrays or addresses; between stretches, signals are heard.
 
-        A slab is some units, or some planes of a unit for each thread. The first has the plan's
+        A stretch is some units, or some planes of a unit for each thread. The first has the plan's
         size; how long it took says how large the next one is, at most three times as large.
         """
         cdef const job_t *job = &self.job
         cdef arrays_t arrays = arrays_t(NULL, NULL, NULL)
-        cdef slab_t slab = slab_t(0, 0, 0, 0)
-        cdef int64_t size = job.slab
+        cdef stretch_t stretch = stretch_t(0, 0, 0, 0)
+        cdef int64_t size = job.stretch
         cdef double begin, pace
         cdef bint ends = False
         arrays.source, arrays.result = <const char *>address(source), <char *>address(result)
         if workspace is not None:
             arrays.workspace = <char *>((<uintptr_t>address(workspace) + 63) & ~<uintptr_t>63)
         while not ends:
-            if slab.walk == 0:
-                slab.last = min(slab.first + max(threads, size // job.inner), job.units)
-            slab.walked = min(slab.walk + max(1, size // threads), job.inner)
-            ends = slab.last == job.units and slab.walked == job.inner
+            if stretch.walk == 0:
+                stretch.last = min(stretch.first + max(threads, size // job.inner), job.units)
+            stretch.walked = min(stretch.walk + max(1, size // threads), job.inner)
+            ends = stretch.last == job.units and stretch.walked == job.inner
             begin = 0.0 if ends else monotonic()
             with nogil:
-                do_slab(job, &arrays, &slab, threads)
+                do_stretch(job, &arrays, &stretch, threads)
             if not ends:
                 PyErr_CheckSignals()
-                pace = SLAB_SECONDS / max(monotonic() - begin, 1e-9)
+                pace = STRETCH_SECONDS / max(monotonic() - begin, 1e-9)
                 size = <int64_t>min(max(size * min(max(pace, 0.1), 3.0), 1.0), 1e15)
-            if slab.walked == job.inner:
-                slab.first, slab.walk = slab.last, 0
+            if stretch.walked == job.inner:
+                stretch.first, stretch.walk = stretch.last, 0
             else:
-                slab.walk = slab.walked
+                stretch.walk = stretch.walked
 
 
 def magic(uint64_t divisor, uint32_t width):

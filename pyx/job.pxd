@@ -51,6 +51,6 @@ cdef extern from "upsample3d/job.h" nogil:
         int64_t source_row, result_row
         int64_t w_form, in_place, own_rows, ahead, row_ahead, group, stream
         int64_t h_run, w_run, h_runs, w_runs, h_piece, w_piece
-        int64_t inner, groups, units, slab
+        int64_t inner, groups, units, stretch
         magic_t by_d, by_w_runs, by_h_runs, by_channels
         scratch_t scratch

@@ -33,7 +33,7 @@ NUMBER = "UPSAMPLE3D_MUTANT"
 LIMIT = 300
 """Seconds of the CPU for a file of tests of one mutant: a mistake may have made a loop endless."""
 
-ASLEEP = 600
+ASLEEP = 1800
 """Seconds altogether, should threads wait for each other; long, for the machine may be busy."""
 
 CHOOSE = f"""

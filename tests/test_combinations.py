@@ -20,7 +20,7 @@ CUTS = {
     "STREAM_BYTES": (tiles, (0, 8_000_000)),
     "LINE_BYTES": (tiles, (1, 64)),
     "STREAM_RUN": (tiles, (1, 4096)),
-    "SLAB_BYTES": (schedule, (20_000, 100_000_000)),
+    "STRETCH_BYTES": (schedule, (20_000, 100_000_000)),
     "COPY_UNIT": (schedule, (100, 65_536)),
 }
 

@@ -168,7 +168,7 @@ def test_slabs_of_one_tile(monkeypatch):
     source = rng.standard_normal((3, 5, 9, 14, 22)).astype(np.float32)
     size = (3, 5, 4, 7, 11)
     wanted = up.trilinear_backward(source, size).tobytes()
-    monkeypatch.setattr(schedule, "SLAB_BYTES", 1)
+    monkeypatch.setattr(schedule, "STRETCH_BYTES", 1)
     monkeypatch.setattr(schedule, "THREAD_BYTES", 1)
     monkeypatch.setattr(schedule, "allowed_threads", lambda: 3)
     for sch_id in (1, 2, 3):
@@ -177,5 +177,5 @@ def test_slabs_of_one_tile(monkeypatch):
                 "trilinear_backward", source.shape, "f4", input_size=size, schedule=sch_id,
                 num_threads=threads,
             )  # fmt: skip
-            assert plan.schedule.slab == plan.schedule.threads == threads
+            assert plan.schedule.stretch == plan.schedule.threads == threads
             assert plan(source).tobytes() == wanted, (sch_id, threads)

@@ -57,11 +57,11 @@ def test_scratch_order():
     plan = up.Plan("trilinear_backward", source.shape, source.dtype, input_size=(1, 1, 2, 3, 4),
                    strides=source.strides, out_strides=(384, 384, 192, 64, 16))  # fmt: skip
     offsets = plan.schedule.tiles.scratch
-    # Reals of 8 bytes: a block of 6 x 8 and a vector, 3 rows and 32 elements, as rows of 8 are
-    # padded to 16 and read beyond, 16 columns, 4 sums and a vector, 4 packed slabs of 6 x 8
-    # elements, that is 6 cache lines and one, and 32 elements more, 3 lines of 4; multiples of 64.
-    packed = 4 * 7 * 64 + 32 * 8
-    sizes = [(6 * 8 + 16) * 8, (3 * 16 + 32) * 8, 16 * 64, (4 + 16) * 64, packed, 128]
+    # Reals of 8 bytes: a block of 6 x 8 and a vector, 3 rows and a vector, as rows of 8 are padded
+    # to 16 and read beyond, 16 columns, 4 sums and a vector, 4 packed slabs of 6 x 8 elements, that
+    # is 6 cache lines and one, and a vector more, 3 lines of 4; multiples of 64.
+    packed = 4 * 7 * 64 + 16 * 8
+    sizes = [(6 * 8 + 16) * 8, (3 * 16 + 16) * 8, 16 * 64, (4 + 16) * 64, packed, 128]
     assert list(offsets) == [sum(sizes[:k]) for k in range(7)]
 
 

@@ -85,12 +85,28 @@ def test_numpy_picks_the_same(op, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["u1", "u2"])
-@pytest.mark.parametrize("ratio", [0.4, 0.7, 1, 1.05, 1.3, 1.34, 1.5, 2, 3, 7])
-def test_rows_around_vectors_of_bytes(ratio, dtype):
-    """A vector's results come from one of sources, 16 bytes from 16, or lie too far apart."""
+@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("ratio", [0.4, 0.7, 1, 1.05, 1.1, 1.15, 1.2, 1.25, 1.3, 1.5, 2, 3, 7])
+def test_rows_around_vectors_of_bytes(ratio, op, dtype):
+    """The sources of a vector's results lie in one vector, 16 by 16 bytes, or too far apart."""
     for w in (1, 2, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 100, 128, 129, 191, 257, 300, 700):
-        x = elements(dtype, (1, 2, 2, 3, round(w / ratio) or 1))
-        assert bits(up.nearest(x, (2, 5, w))) == bits(picked("nearest", x, (2, 5, w))), w
+        x = elements(dtype, (1, 2, 2, 3, 2 * round(w / ratio) or 2))[..., ::2]
+        assert bits(getattr(up, op)(x, (2, 5, w))) == bits(picked(op, x, (2, 5, w))), w
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2", "f4"])
+@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("channels", [1, 2, 3])
+def test_rows_that_shrink_to_fewer_results_than_asked_for(op, dtype, channels):
+    """By a given scale: the last results with sources are no multiple of a vector."""
+    random = np.random.default_rng(channels)
+    for scale in random.uniform(0.3, 0.65, 150):
+        w = int(random.integers(8, 200))
+        o = max(1, int(w * scale) + int(random.integers(0, 4)))
+        x = placed(elements(dtype, (1, channels, 1, 1, w)), (0, 2, 3, 4, 1))
+        scales = None, None, float(scale)
+        got = getattr(up, op)(x, (1, 1, o), scales)
+        assert bits(got) == bits(picked(op, x, (1, 1, o), scales)), (w, o, scale)
 
 
 @pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "i8", "c16"])
@@ -173,8 +189,9 @@ def test_packed_sources_of_every_size():
 @pytest.mark.parametrize(
     ("dtype", "told"),
     [
-        ("O", "|O"), (">i2", ">i2"), (">f4", ">f4"), (">c8", ">c8"), ("S3", "S3"), ("S32", "S32"),
-        ([("r", "u1"), ("g", "u1")], "|V2"), (np.dtype(("u1", (4,))), "wanted plain"),
+        ("O", "object"), (">i2", ">i2"), (">f4", ">f4"), (">c8", ">c8"), ("S3", "S3"),
+        ("S32", "S32"), ([("r", "u1"), ("g", "u1")], "('r', 'u1')"),
+        (np.dtype(("u1", (4,))), "wanted plain"),
         ("nonsense", "nonsense"),
     ],
     ids=str,

@@ -241,3 +241,21 @@ def test_scratch_of_a_thread_is_a_tile(size, output, data_format, dtype):
         window = int((plan.bands[1].hi - plan.bands[1].lo).max())
         row = source[2] * (c if data_format == "NDHWC" else 1) * max(4, plan.dtype.itemsize)
         assert plan.workspace_size <= max(2**20, (window + 2) * row)
+
+
+@pytest.mark.parametrize("reversed_", ["source", "out"])
+def test_overlap_with_an_array_whose_first_element_lies_last(reversed_):
+    memory = np.arange(80, dtype=np.float32)
+    source, out = memory[:64], memory[8:16]
+    if reversed_ == "source":
+        source = source[::-1]
+    else:
+        source, out = memory[4:68], memory[7::-1]
+    source, out = source.reshape(1, 1, 4, 4, 4), out.reshape(1, 1, 2, 2, 2)
+    plan = up.Plan(
+        "nearest_exact_backward", source.shape, "f4", input_size=out.shape,
+        strides=source.strides, out_strides=out.strides,
+    )  # fmt: skip
+    with pytest.raises(up.ParameterError, match="out overlaps"):
+        plan(source, out, np.empty(plan.workspace_size, np.uint8))
+    assert np.array_equal(memory, np.arange(80))

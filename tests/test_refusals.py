@@ -42,11 +42,14 @@ BACKWARD = {
     "grad_output masked": (
         dict(grad_output=np.ma.masked_array(ONES)), TypeError, ["grad_output", "Masked"],
     ),
-    "rank 4": (dict(grad_output=ONES[0]), ValueError, ["grad_output", "(3, 8, 10, 12)", "5-D"]),
-    "rank 6": (dict(grad_output=ONES[None]), ValueError, ["grad_output", "5-D"]),
-    "int64": (dict(grad_output=grad(np.int64)), TypeError, ["grad_output", "<i8", "float32"]),
-    "uint16": (dict(grad_output=grad(np.uint16)), TypeError, ["grad_output", "<u2"]),
-    "complex": (dict(grad_output=grad(np.complex64)), TypeError, ["grad_output", "<c8"]),
+    "rank 4": (
+        dict(grad_output=ONES[0]), ValueError,
+        ["grad_output", "(3, 8, 10, 12)", "5 axes (N, C, D, H, W)"],
+    ),
+    "rank 6": (dict(grad_output=ONES[None]), ValueError, ["grad_output", "5 axes"]),
+    "int64": (dict(grad_output=grad(np.int64)), TypeError, ["grad_output", "int64", "float32"]),
+    "uint16": (dict(grad_output=grad(np.uint16)), TypeError, ["grad_output", "uint16"]),
+    "complex": (dict(grad_output=grad(np.complex64)), TypeError, ["grad_output", "complex64"]),
     "longdouble": (dict(grad_output=grad(np.longdouble)), TypeError, ["grad_output"]),
     "big-endian": (dict(grad_output=grad(">f4")), TypeError, ["grad_output", ">f4", "native"]),
     "raw bytes": (dict(grad_output=grad("V2")), TypeError, ["grad_output", "V2"]),
@@ -118,7 +121,10 @@ FORWARD = {
     "input None": (dict(input=None), TypeError, ["input", "None"]),
     "neither": (dict(output_size=None), TypeError, ["output_size", "scales"]),
     "one scale missing": (
-        dict(output_size=None, scales=(2, None, 2)), TypeError, ["output_size", "scales"],
+        dict(output_size=None, scales=(2, None, 2)), TypeError, ["output_size", "scales", "for H;"],
+    ),
+    "negative scale": (
+        dict(output_size=None, scales=-2), TypeError, ["scales has no positive number for D, H, W"],
     ),
     "scales give 0": (
         dict(output_size=None, scales=(0.01, 2, 2)), ValueError, ["D of output_size", "0"],
@@ -159,8 +165,11 @@ def misaligned() -> np.ndarray:
 
 OUT = {
     "shape": (lambda: np.zeros((2, 3, 4, 5, 7), np.float32), ValueError, ["5, 7)", str(SIZE)]),
-    "rank": (lambda: np.zeros(7, np.float32), ValueError, ["out"]),
-    "dtype": (lambda: np.zeros(SIZE, np.float64), TypeError, ["<f8", "float32"]),
+    "rank": (lambda: np.zeros(7, np.float32), ValueError, ["shape (7,)", str(SIZE)]),
+    "smaller": (lambda: np.zeros((2, 3, 4, 5, 3), np.float32), ValueError, ["5, 3)", str(SIZE)]),
+    "wider": (lambda: np.zeros((2, 3, 4, 5, 9), np.float32), ValueError, ["5, 9)", str(SIZE)]),
+    "dtype": (lambda: np.zeros(SIZE, np.float64), TypeError, ["float64", "float32"]),
+    "narrower dtype": (lambda: np.zeros(SIZE, np.float16), TypeError, ["float16", "float32"]),
     "byte order": (lambda: np.zeros(SIZE, ">f4"), TypeError, [">f4"]),
     "list": (lambda: [0.0], TypeError, ["list"]),
     "read-only": (read_only, ValueError, ["read-only"]),
@@ -234,24 +243,6 @@ def test_workspace_over_source_or_out():
         PLAN(ONES, out, big)
 
 
-@pytest.mark.parametrize("reversed_", ["source", "out"])
-def test_overlap_with_an_array_whose_first_element_lies_last(reversed_):
-    memory = np.arange(80, dtype=np.float32)
-    source, out = memory[:64], memory[8:16]
-    if reversed_ == "source":
-        source = source[::-1]
-    else:
-        source, out = memory[4:68], memory[7::-1]
-    source, out = source.reshape(1, 1, 4, 4, 4), out.reshape(1, 1, 2, 2, 2)
-    plan = up.Plan(
-        "nearest_exact_backward", source.shape, "f4", input_size=out.shape,
-        strides=source.strides, out_strides=out.strides,
-    )  # fmt: skip
-    with pytest.raises(up.ParameterError, match="out overlaps"):
-        plan(source, out, np.empty(plan.workspace_size, np.uint8))
-    assert np.array_equal(memory, np.arange(80))
-
-
 @pytest.mark.parametrize(
     "buffer",
     [
@@ -267,7 +258,7 @@ def test_any_writable_buffer_is_a_workspace(buffer):
 STRANGERS = {
     "shape": (lambda: ONES[:, :, :7], ValueError, ["shape", "(2, 3, 7, 10, 12)", str(SHAPE)]),
     "strides": (lambda: ONES[..., ::-1], ValueError, ["strides", "-4"]),
-    "dtype": (lambda: ONES.astype(np.float16), TypeError, ["dtype", "<f2", "float32"]),
+    "dtype": (lambda: ONES.astype(np.float16), TypeError, ["dtype", "float16", "float32"]),
     "None": (lambda: None, TypeError, ["None"]),
     "list": (lambda: [1], TypeError, ["list"]),
 }
@@ -354,7 +345,7 @@ BANDS = {
     "o": (dict(o=2.5), TypeError, ["o is 2.5"]),
     "scale": (dict(scale=1e-50), ValueError, ["scale", "1e-50"]),
     "rule": (dict(rule="x"), ValueError, ["rule", "'x'"]),
-    "dtype": (dict(dtype="int8"), TypeError, ["dtype", "|i1"]),
+    "dtype": (dict(dtype="int8"), TypeError, ["dtype", "int8"]),
     "no dtype": (dict(dtype=None), TypeError, ["dtype"]),
 }
 

@@ -241,6 +241,37 @@ def test_same_input_same_bytes(tmp_path):
     assert len(gzip.decompress((tmp_path / "a.nii.gz").read_bytes())) == 352 + 8 * 8 * 5 * 6 * 7
 
 
+@pytest.mark.parametrize(
+    ("call", "error", "said"),
+    [
+        (lambda x, y: volumes.forward(np.ones(9), y), up.ParameterTypeError, "path is array"),
+        (lambda x, y: volumes.forward(x, None), up.ParameterTypeError, "out is None"),
+        (lambda x, y: volumes.read(3.5), up.ParameterTypeError, "path is 3.5, wanted the path"),
+        (lambda x, y: volumes.forward(x, x, scales=2), FileExistsError, "exists, .*or force"),
+        (
+            lambda x, y: volumes.forward(x, y, "trilinear_backward", scales=2),
+            up.ParameterError,
+            "op is 'trilinear_backward', wanted one of nearest, nearest_exact, trilinear$",
+        ),
+        (
+            lambda x, y: volumes.backward(x, y, "bilinear", input_size=(2, 2, 2)),
+            up.ParameterError,
+            "op is 'bilinear', wanted one of nearest, nearest_exact, trilinear$",
+        ),
+        (
+            lambda x, y: volumes.backward(x, y, input_size=(1, 8, 4, 4, 4)),
+            up.ParameterError,
+            r"input_size is \(1, 8, 4, 4, 4\), wanted 3 integers \(D, H, W\)",
+        ),
+    ],
+)
+def test_functions_name_the_argument(tmp_path, call, error, said):
+    np.save(tmp_path / "x.npy", np.ones((4, 4, 4), np.float32))
+    with pytest.raises(error, match=said):
+        call(tmp_path / "x.npy", tmp_path / "y.npy")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.npy"]
+
+
 def test_input_may_be_replaced_by_force(tmp_path):
     x = RNG.random((5, 6, 7))
     np.save(tmp_path / "x.npy", x)

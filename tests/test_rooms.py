@@ -77,7 +77,7 @@ MAY_IMPORT = {
     "grids": set(),
     "nifti": set(),
     "files": {"axes", "nifti"},
-    "volumes": {"arguments", "axes", "files", "grids", "nifti", "plan", "problem"},
+    "volumes": {"arguments", "axes", "files", "grids", "nifti", "plan", "problem", "status"},
     "resample": {"arguments", "check", "volumes"},
     "phantom": set(),
     "picture": set(),

@@ -223,7 +223,7 @@ CUTS = {
     "STREAM_BYTES": (tiles, (0, tiles.STREAM_BYTES)),
     "LINE_BYTES": (tiles, (1, tiles.LINE_BYTES)),
     "AHEAD_FROM": (tiles, (0, tiles.AHEAD_FROM)),
-    "SLAB_BYTES": (schedule, (20_000, schedule.SLAB_BYTES)),
+    "STRETCH_BYTES": (schedule, (20_000, schedule.STRETCH_BYTES)),
     "THREAD_BYTES": (schedule, (1, schedule.THREAD_BYTES)),
 }
 

@@ -39,8 +39,8 @@ typedef struct {
     const int32_t *first;
     const int32_t *least, *most; /* of a vector of first sources from x on; NULL without lanes: these ascend */
     const float *w;
-    const uint8_t *byte; /* of every byte of a result row its place in the source row, modulo 256; or NULL: for picks of
-                            8 and 16 bits without lanes */
+    const uint8_t *byte; /* of every byte of a result row its place in the source row, modulo 256, no further than the
+                          * row; NULL unless elements of 8 or 16 bits are picked, without lanes, into longer rows */
 } lookup_t;
 
 /* Bytes from one index to the next. In channels-last memory the lanes are the channels, and c is 0. */
@@ -84,7 +84,7 @@ typedef struct {
     int64_t inner;            /* planes that one unit walks: N*C, N, 1 for SCH_ID 1, 2, 3 */
     int64_t groups;           /* planes / inner: unit's group g walks planes g, g + groups, ... */
     int64_t units;            /* groups * h_runs * w_runs * d.results */
-    int64_t slab;             /* tiles (units times planes) before the first look at pending signals */
+    int64_t stretch;          /* tiles (units times planes) before the first look at pending signals */
     magic_t by_d, by_w_runs, by_h_runs, by_channels;
     scratch_t scratch;
 } job_t;

@@ -221,17 +221,19 @@ INLINE void look_up_bits(bits *to, int64_t to_stride, const bits *rows, int64_t 
     }
 }
 
-/* How a vector of results is picked byte by byte: a vector of source bytes from `begin` on, its words put where every
- * 16 results find theirs in 16 bytes, and the bytes of each 16 in order. */
+/* How a vector of result bytes is picked: a vector of source bytes from byte `begin` on, its words put where every 16
+ * bytes of results find theirs in 16, and the bytes of each 16 in order. */
 struct shuffle_t {
     int64_t begin;
     ints word;
     bytes byte;
 };
 
-/* Finds it for the results of elements of `size` bytes from x on; false where sources lie too far apart. */
+/* Finds it for a vector of results from x on, all of them in the row, of elements of `size` bytes; false where their
+ * sources lie too far apart. */
 template <int size> INLINE bool find_shuffle(shuffle_t *how, const lookup_t *table, int64_t x, int64_t width) {
     constexpr int RUN = 16 / size;
+    const uint8_t *place = table->byte + x * size;
     int64_t begin = table->first[x] * (int64_t)size, last = width * size - VECTOR_BYTES;
     if (begin > last) begin = last > 0 ? last : 0;
     int32_t word[VECTOR_BYTES / 4];
@@ -250,14 +252,15 @@ template <int size> INLINE bool find_shuffle(shuffle_t *how, const lookup_t *tab
     }
     how->begin = begin;
     how->word = read<ints>(word);
-    how->byte = read<bytes>(table->byte + x * size - VECTOR_BYTES) - read<bytes>(origin);
+    how->byte = read<bytes>(place) - read<bytes>(origin);
     return found;
 }
 
-INLINE void look_up_bytes(char *to, int64_t to_stride, const char *rows, int64_t stride, const int64_t *row,
+template <class bits>
+INLINE void look_up_bytes(bits *to, int64_t to_stride, const bits *rows, int64_t stride, const int64_t *row,
                           int64_t count, const shuffle_t *how) {
-    for (int64_t r = 0; r < count; r++, to += to_stride) {
-        floats window = read<floats>(rows + row[r] * stride + how->begin);
+    for (int64_t r = 0; r < count; r++, to = at(to, to_stride)) {
+        floats window = read<floats>(at(rows, row[r] * stride + how->begin));
         if (VECTOR_BYTES > 16) window = lookup(window, how->word);
         bytes picked = shuffle(same_bits<bytes>(window), how->byte);
         memcpy(to, &picked, sizeof picked);
@@ -269,21 +272,20 @@ static __attribute__((noinline)) void pick_bits(bits *to, int64_t to_stride, con
                                                 const int64_t *row, int64_t count, int64_t width, const lookup_t *table,
                                                 int64_t begin, int64_t n) {
     constexpr int V = LANES<float>, MANY = VECTOR_BYTES / sizeof(bits);
-    for (int64_t x = 0; x < n; x += V) {
-        if (sizeof(bits) < 4 && table->byte && n >= MANY) {
-            int64_t some = x < n - MANY ? x : n - MANY; /* the last ones overlap */
-            shuffle_t how;
-            if (find_shuffle<sizeof(bits)>(&how, table, begin + some, width)) {
-                look_up_bytes((char *)(to + some), to_stride, (const char *)rows, stride, row, count, &how);
-                x = some + MANY - V;
-                continue;
-            }
+    for (int64_t x = 0; x < n;) {
+        shuffle_t how;
+        int64_t some = x < n - MANY ? x : n - MANY; /* the last ones overlap */
+        if (table->byte && some >= 0 && find_shuffle<sizeof(bits)>(&how, table, begin + some, width)) {
+            look_up_bytes(to + some, to_stride, rows, stride, row, count, &how);
+            x = some + MANY;
+            continue;
         }
         if (x > n - V && n >= V) x = n - V;
         if (reach(table, begin + x).span < V)
             look_up_bits<true>(to + x, to_stride, rows, stride, row, count, width, table, begin + x, n);
         else
             look_up_bits<false>(to + x, to_stride, rows, stride, row, count, width, table, begin + x, n);
+        x += V;
     }
 }
 

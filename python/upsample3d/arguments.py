@@ -43,15 +43,16 @@ def one_of(name: str, given: Any, wanted: tuple[str, ...]) -> str:
 
 def integers(name: str, given: Any, count: int, wanted: str = "") -> tuple[int, ...]:
     """`given` as a tuple of `count` ints; of what has more only a few are read."""
+    wanted = wanted or f"{count} integers"
     try:
         numbers = tuple(map(operator.index, islice(given, _MOST_READ)))
     except MemoryError:
         raise
     except Exception:  # a caller's object raises whatever it likes
-        raise ParameterTypeError(f"{name} is {text(given)}, wanted {count} integers") from None
+        raise ParameterTypeError(f"{name} is {text(given)}, wanted {wanted}") from None
     if len(numbers) != count:
         shown = text(numbers if len(numbers) < _MOST_READ else given)
-        raise ParameterError(f"{name} is {shown}, wanted {wanted or f'{count} integers'}")
+        raise ParameterError(f"{name} is {shown}, wanted {wanted}")
     return numbers
 
 
@@ -88,7 +89,7 @@ def element(name: str, given: Any) -> dtypes.Dtype:
     if found is None:
         wanted = " or ".join(d.name for d in dtypes.DTYPES)
         raise ParameterTypeError(
-            f"{name} is {_dtype_text(given)}, wanted {wanted} in native byte order"
+            f"{name} is {dtype_text(given)}, wanted {wanted} in native byte order"
         )
     return found
 
@@ -98,7 +99,7 @@ def moved_element(name: str, given: Any) -> dtypes.Dtype:
     found = dtypes.find_moved(given)
     if found is None:
         raise ParameterTypeError(
-            f"{name} is {_dtype_text(given)}, wanted plain elements of 1, 2, 4, 8 or 16 bytes "
+            f"{name} is {dtype_text(given)}, wanted plain elements of 1, 2, 4, 8 or 16 bytes "
             "in native byte order"
         )
     return found
@@ -116,6 +117,16 @@ def number(name: str, given: Any, wanted: str = "a number") -> float:
         raise
     except Exception:
         raise ParameterTypeError(f"{name} is {text(given)}, wanted {wanted}") from None
+
+
+def input_size(given: Any) -> tuple[int, ...]:
+    """`given` as five ints."""
+    return integers("input_size", given, 5, "5 integers (N, C, D, H, W)")
+
+
+def output_size(given: Any) -> tuple[int, ...]:
+    """`given` as three ints."""
+    return integers("output_size", given, 3, "3 integers (D, H, W)")
 
 
 def spatial(name: str, sizes: Sequence[int]) -> None:
@@ -183,8 +194,9 @@ def text(given: object) -> str:
     return words if len(words) <= _MOST_SHOWN else f"{words[:_MOST_SHOWN]} ..."
 
 
-def _dtype_text(dtype: Any) -> str:
+def dtype_text(given: Any) -> str:
+    """What an error calls a dtype: uint8, >f4."""
     try:
-        return repr(np.dtype(dtype).str)
+        return str(np.dtype(given))[:_MOST_SHOWN]
     except Exception:
-        return text(dtype)
+        return text(given)

@@ -33,12 +33,12 @@ def check_array(name: str, array: Any) -> Array:
 
 
 def check_match(
-    name: str, given: Any, shape: layout.Five, strides: layout.Five, dtype: np.dtype[Any]
+    name: str, given: Any, shape: layout.Five, strides: tuple[int, ...], dtype: np.dtype[Any]
 ) -> Array:
     """`given`, an array of this shape, dtype and strides (those of axes longer than 1)."""
     array: Array = check_array(name, given)
     if array.dtype != dtype:
-        raise ParameterTypeError(f"{name} has dtype {array.dtype.str!r}, wanted {dtype.name}")
+        raise ParameterTypeError(f"{name} has dtype {array.dtype}, wanted {dtype.name}")
     if array.shape != shape:
         raise ParameterError(f"{name} has shape {array.shape}, wanted {shape}")
     for have, want, size in zip(array.strides, strides, shape, strict=True):

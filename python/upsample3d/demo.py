@@ -174,7 +174,7 @@ def show(
             heading,
         )
     except ModuleNotFoundError as missing:
-        print(f"Picture      wants {missing.name}: pip install 'upsample3d[demo]'")
+        print(f"Picture      wants {missing.name}: pip install {missing.name}")
         return
     try:
         output.write_bytes(content)

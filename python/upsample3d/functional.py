@@ -11,7 +11,7 @@ import numpy as np
 from . import arguments, buffers, cpu, problem, schedule
 from .bands import Band
 from .buffers import Array
-from .plan import cached
+from .plan import Plan, cached
 from .status import ParameterError, ParameterTypeError
 
 Sizes = Sequence[int]
@@ -210,9 +210,9 @@ def _run(
         source = buffers.check_array(problem.source_name(op), source)
     target = None if out is None else buffers.check_array("out", out)
     if input_size is not None:
-        input_size = arguments.integers("input_size", input_size, 5)
+        input_size = arguments.input_size(input_size)
     if output_size is not None:
-        output_size = arguments.integers("output_size", output_size, 3)
+        output_size = arguments.output_size(output_size)
     if scales is not None:
         scales = arguments.scales_of(scales)
     key = (
@@ -220,10 +220,24 @@ def _run(
         input_size, output_size, scales, align_corners, data_format, rule, sch_id, num_threads,
         schedule.allowed_threads(),
     )  # fmt: skip
+    plan: Plan | None
     try:
         plan = cached(*key)
-    except (ParameterError, ParameterTypeError, MemoryError):
+    except ParameterError:
+        if target is None:
+            raise
+        plan = None
+    except (ParameterTypeError, MemoryError):
         raise
     except Exception:  # what cannot be hashed or compared is no argument: the plain way names it
         plan = cached.__wrapped__(*key)
+    if plan is None:
+        plan = _with_shape_first(key, target)
     return plan(source, out)
+
+
+def _with_shape_first(key: tuple[Any, ...], target: Any) -> Plan:
+    """A plan that was refused, once more: of `out` dtype and shape are told before strides."""
+    plan = cached(*key[:4], None, *key[5:])
+    buffers.check_match("out", target, plan.out_shape, target.strides, plan.dtype)
+    return cached(*key)

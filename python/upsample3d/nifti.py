@@ -27,7 +27,7 @@ def nibabel_quiet() -> Iterator[Any]:
         import nibabel
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            "NIfTI wants nibabel: pip install 'upsample3d[demo]'", name="nibabel"
+            "NIfTI wants nibabel: pip install nibabel", name="nibabel"
         ) from None
     log = logging.getLogger("nibabel.global")
     log.addFilter(nothing := lambda record: False)

@@ -88,7 +88,7 @@ def state(
     wanted = arguments.moved_element if op in MOVING else arguments.element
     element = wanted(f"{source}.dtype", dtype)
     factors = arguments.scales_of(scales)
-    shape = integers(f"{source}.shape", shape, 5, "5-D")
+    shape = integers(f"{source}.shape", shape, 5, f"5 axes ({', '.join(fmt)})")
     source_shape = layout.reorder(shape, fmt)
     if min(source_shape[:2]) < 0:
         raise ParameterError(f"{source}.shape is {text(shape)} in {fmt}, wanted N and C >= 0")
@@ -180,7 +180,7 @@ def _input_shape(source: layout.Five, input_size: Any, output_size: Any) -> layo
     """input_size, with grad_output's N and C; output_size, if given, has its D, H, W."""
     if input_size is None:
         raise ParameterTypeError("input_size is None, wanted (N, C, D, H, W)", Status.NULL_POINTER)
-    n, c, d, h, w = integers("input_size", input_size, 5)
+    n, c, d, h, w = arguments.input_size(input_size)
     for axis, have, want in (("N", n, source[0]), ("C", c, source[1])):
         if have != want:
             raise ParameterError(
@@ -188,7 +188,7 @@ def _input_shape(source: layout.Five, input_size: Any, output_size: Any) -> layo
             )
     arguments.spatial("input_size", (d, h, w))
     if output_size is not None:
-        sizes = integers("output_size", output_size, 3)
+        sizes = arguments.output_size(output_size)
         if sizes != source[2:]:
             raise ParameterError(
                 f"output_size is {text(sizes)}, wanted {source[2:]}, the D, H, W of grad_output"
@@ -200,13 +200,15 @@ def _output_shape(
     source: layout.Five, input_size: Any, output_size: Any, scales: Scales
 ) -> layout.Five:
     """The input's N and C with output_size, or else with floor(size * scale) along D, H, W."""
-    if input_size is not None and integers("input_size", input_size, 5) != source:
+    if input_size is not None and arguments.input_size(input_size) != source:
         raise ParameterError(f"input_size is {text(input_size)}, wanted {source} as input has")
     if output_size is not None:
-        name, (d, h, w) = "output_size", integers("output_size", output_size, 3)
+        name, (d, h, w) = "output_size", arguments.output_size(output_size)
     elif None in scales:
+        missing = ", ".join(axis for axis, s in zip("DHW", scales, strict=True) if s is None)
         raise ParameterTypeError(
-            f"output_size is None and scales is {scales}, wanted a size or three positive scales",
+            f"output_size is None and scales has no positive number for {missing}; "
+            "wanted a size or three positive scales",
             Status.NULL_POINTER,
         )
     else:

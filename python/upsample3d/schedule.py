@@ -25,7 +25,7 @@ UNITS_PER_THREAD = 4
 COPY_UNIT = 65_536
 """Bytes per unit of a dense copy."""
 
-SLAB_BYTES, SLOW_SLAB_BYTES = 100_000_000, 5_000_000
+STRETCH_BYTES, SLOW_STRETCH_BYTES = 100_000_000, 5_000_000
 """Bytes per thread before the first look at pending signals, of contiguous rows of SLOW_ROW bytes
 (0.1 s at 1 GB/s) and of others (0.06 s where rows are one float16, the slowest there are)."""
 
@@ -36,7 +36,7 @@ SLOW_ROW = 256
 class Schedule:
     """units of `inner` planes each, planes = inner * groups; see job.h for each.
 
-    slab: tiles (units times planes) before the first look at pending signals. copy_bytes,
+    stretch: tiles (units times planes) before the first look at pending signals. copy_bytes,
     copy_unit: for a copy between arrays that are dense and laid out alike its size and the bytes of
     a unit, else 0.
     """
@@ -45,7 +45,7 @@ class Schedule:
     inner: int
     groups: int
     units: int
-    slab: int
+    stretch: int
     threads: int
     tiles: Tiles
     copy_bytes: int
@@ -92,13 +92,13 @@ def cut(
         tile_bytes = max(1, tiles.tile_bytes)
     row = min(w.sources, len(w.lo)) * memory.lanes * memory.itemsize
     fast = memory.source_row and memory.result_row and row >= SLOW_ROW
-    slab_bytes = SLAB_BYTES if fast or copy_bytes else min(SLAB_BYTES, SLOW_SLAB_BYTES)
+    stretch_bytes = STRETCH_BYTES if fast or copy_bytes else min(STRETCH_BYTES, SLOW_STRETCH_BYTES)
     return Schedule(
         sch_id=sch_id,
         inner=inner,
         groups=groups,
         units=units,
-        slab=max(threads, slab_bytes * threads // tile_bytes),
+        stretch=max(threads, stretch_bytes * threads // tile_bytes),
         threads=min(threads, units),
         tiles=tiles,
         copy_bytes=copy_bytes,

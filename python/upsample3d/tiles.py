@@ -23,12 +23,12 @@ MOST_NUMBER = 2**31 - 1
 COLUMN_BYTES = 64
 """Rows that are turned into columns together fill one cache line of reals (job.h)."""
 
-LONGEST = 64
+VECTOR_BYTES = 64
 """Bytes of the longest vector."""
 
-VECTOR = 16
-"""Lanes of the longest vector: runs of w are multiples of it, and turning columns back may read so
-many beyond the last."""
+VECTOR = VECTOR_BYTES // 4
+"""Lanes of it: runs of w are multiples of it, and turning columns back may read so many beyond the
+last."""
 
 TILE_BYTES = 600_000
 """Source bytes of a tile, all slabs of its band; they are re-read for the next d. Measured on an L2
@@ -88,6 +88,8 @@ class Axis(Protocol):
     def sources(self) -> int: ...
     @property
     def kind(self) -> int: ...
+    @property
+    def reached(self) -> int: ...
 
 
 class Memory(Protocol):
@@ -114,8 +116,9 @@ class Tiles:
     """h_runs x w_runs tiles per plane and d, of h_run x w_run results each.
 
     pick: every result is one source, to be moved. in_place: source rows serve as the block, for D
-    has nothing to add. own_rows: H makes rows, even if it has nothing to add. ahead: bytes
-    of new slabs that are asked for ahead at most; row_ahead: how far ahead the sum of slabs asks.
+    has nothing to add. shuffled: elements are looked up byte by byte, where they lie close enough.
+    own_rows: H makes rows, even if it has nothing to add. ahead: bytes of new slabs that are asked
+    for ahead at most; row_ahead: how far ahead the sum of slabs asks.
     h_piece, w_piece: how many sources of a result's window are summed at a time where the window is
     too long for the scratch, else 0. group: result rows that are finished together. stream: whether
     results go past the cache. pack: slabs that are packed at a time, 0 where sources are read as
@@ -126,6 +129,7 @@ class Tiles:
     pick: bool
     in_place: bool
     w_form: int
+    shuffled: bool
     own_rows: bool
     ahead: int
     row_ahead: int
@@ -196,9 +200,12 @@ def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: i
         rows, width = h_piece, w_piece * lanes
 
     turned, looked_up = w_form == W_COLUMNS, w_form == W_LOOKUP
+    shuffled = looked_up and pick and lanes == 1 and itemsize < 4 and w.reached > w.sources
     narrowest = lanes * int(w.hi.max() if pick else _spans(w, w_run).min())
-    window = max(2 * VECTOR, LONGEST // itemsize if pick else 0) if looked_up else VECTOR * turned
-    short = narrowest < window  # rows that are read beyond their end
+    window = 2 * VECTOR if looked_up else VECTOR if turned else 0
+    if shuffled:
+        window = max(window, VECTOR_BYTES // itemsize)
+    short = narrowest < window  # than what is read of a row at once
     source_row = memory.source_row or packs > 0
     in_place = d.kind != SUM and source_row and itemsize == realsize
     summed = h.kind == SUM or (h.kind == PICK and group > 1)
@@ -206,7 +213,7 @@ def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: i
     ahead = source_bytes if itemsize == 2 else AHEAD_BYTES
     far = source_bytes >= AHEAD_FROM and not packs
     lines = (stream or not memory.result_row) and not (pick and w.kind == SAME)
-    slack, padded = max(window, 2 * VECTOR) if short else 0, max(width, VECTOR)
+    slack, padded = window if short else 0, max(width, VECTOR)
     sums = (
         0 if in_place and whole else (rows * width + VECTOR) * realsize,
         (group * padded + slack) * realsize if own_rows or not whole else 0,
@@ -218,11 +225,12 @@ def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: i
     parts = [*((0, 0, 0, 0, packed) if pick else sums), group * line if lines else 0]
     pack_slab = (rows * width * itemsize // 64 + 1 | 1) * 64  # odd, for other cache sets a slab
     if packs:
-        parts[4] = packs * pack_slab + max(window, 2 * VECTOR) * itemsize
+        parts[4] = packs * pack_slab + window * itemsize
     return Tiles(
         pick=pick,
         in_place=in_place,
         w_form=w_form,
+        shuffled=shuffled,
         own_rows=own_rows,
         ahead=ahead if far else 0,
         row_ahead=ROW_AHEAD if far else 0,
@@ -264,9 +272,10 @@ def _can_look_up(w: Axis, memory: Memory, realsize: int, pick: bool) -> bool:
         return False
     if pick and (memory.itemsize > 4 or lanes * memory.itemsize >= PICKED_WHOLE):
         return False
-    n = len(w.lo) * lanes
-    first = np.full(n + VECTOR, w.lo[-1] * lanes + lanes - 1)  # the last is repeated
-    first[:n] = (w.lo[:, None] * lanes + np.arange(lanes)).ravel()
+    lo = w.lo[: w.reached] if pick else w.lo  # a pick clears the others
+    n = len(lo) * lanes
+    first = np.full(n + VECTOR, lo[-1] * lanes + lanes - 1)  # the last is repeated
+    first[:n] = (lo[:, None] * lanes + np.arange(lanes)).ravel()
     for vector in (4, 8, VECTOR):
         vectors = first[: -(-n // vector) * vector].reshape(-1, vector)
         for some in (vectors, first[max(0, n - vector) : n][None]):

@@ -22,16 +22,19 @@ import numpy.typing as npt
 from tqdm import tqdm  # type: ignore[import-untyped]
 
 from . import files, nifti
-from .arguments import element
+from .arguments import element, integers, one_of, text
 from .axes import FORMATS, Array, Axes, parts
 from .files import Content, naming
 from .grids import placement
 from .plan import Plan
 from .problem import MOVING
+from .status import ParameterTypeError
 
 PathLike = str | os.PathLike[str]
 Sizes = Sequence[int]
 Scales = float | Sequence[float | None] | None
+
+MODES = ("nearest", "nearest_exact", "trilinear")
 
 PART = 8 << 20
 """Bytes of a part of a volume, source and result each: all the memory beside what a file holds.
@@ -87,7 +90,7 @@ def read(path: PathLike, data_format: str = "NCDHW") -> Volume:
     OSError: the file cannot be read. ValueError: it is not what its suffix says, or no volume.
     ModuleNotFoundError: NIfTI without nibabel.
     """
-    path = Path(path)
+    path = _path("path", path)
     with naming(path):
         content = files.read(path)
         axes = _axes_of(content, data_format, most=4)
@@ -118,9 +121,10 @@ def forward(
     scales means floor(size * scale). scales, align_corners, rule: as in the functions of that name.
     dtype: what is computed in, "float32", "float16", "bfloat16" or "float64"; None: the file's own
     if it is one of them and not scaled by its header, else float32 (float64 for scaled or longer
-    floats); the nearest ops move elements of any type as they are unless they are scaled. Values
-    are scaled as NIfTI's header says. What is stored is the dtype that was computed in, or float32
-    where the file does not know it (float16 in NIfTI, bfloat16), uint8 for bool in NIfTI.
+    floats); the nearest ops move elements of any type as they are unless they are scaled. trilinear
+    interpolates integers too: labels want a nearest op. Values are scaled as NIfTI's header says.
+    What is stored is the dtype that was computed in, or float32 where the file does not know it
+    (float16 in NIfTI, bfloat16), uint8 for bool in NIfTI.
     data_format: of .npy and .npz, in and out. force: whether `out` may exist and is replaced.
     progress: whether a bar is drawn on stderr where that is a terminal and the work is long.
 
@@ -134,8 +138,8 @@ def forward(
     FileExistsError where `out` exists and force is not set.
     """
     return _resample(
-        path, out, op, None, output_size, scales, align_corners, rule, dtype, data_format, force,
-        progress,
+        path, out, one_of("op", op, MODES), None, output_size, scales, align_corners, rule, dtype,
+        data_format, force, progress,
     )  # fmt: skip
 
 
@@ -158,9 +162,10 @@ def backward(
     input_size: D, H, W. NIfTI out: the grid is the one that `forward` would have made this file's
     grid of. The nearest ops sum, too. Otherwise as `forward`.
     """
+    sizes = integers("input_size", input_size, 3, "3 integers (D, H, W)")
     return _resample(
-        path, out, f"{op}_backward", input_size, None, scales, align_corners, rule, dtype,
-        data_format, force, progress,
+        path, out, f"{one_of('op', op, MODES)}_backward", sizes, None, scales, align_corners, rule,
+        dtype, data_format, force, progress,
     )  # fmt: skip
 
 
@@ -178,7 +183,7 @@ def _resample(
     force: bool,
     progress: bool,
 ) -> Written:
-    path, out = Path(path), Path(out)
+    path, out = _path("path", path), _path("out", out)
     with naming(out):
         suffix = files.suffix_of(out)
     files.check_place(out, force)
@@ -213,6 +218,13 @@ def _resample(
             write(part.astype(stored, copy=False))
             bar.update(part.size * stored.itemsize)
     return Written(shape, stored)
+
+
+def _path(name: str, given: Any) -> Path:
+    try:
+        return Path(given)
+    except TypeError:
+        raise ParameterTypeError(f"{name} is {text(given)}, wanted the path of a file") from None
 
 
 def _made(
