@@ -115,7 +115,9 @@ def nearest_exact(
     (oD, oH, oW); None with three scales means floor(size * scale). The rest as
     nearest_exact_backward, of which this is the exact transpose under rule="aclnn": not always the
     operator aclnnUpsampleNearestExact3d, which rounds on its own (547 of 16,384 size pairs up to
-    128 differ). rule="torch" is PyTorch's own forward map. Outputs outside every window are 0.
+    128 differ). rule="torch" is the map of PyTorch's channels-last kernel, from which its other
+    kernel differs for 45 pairs of sizes up to 300, such as 2 to 41. Outputs outside every window
+    are 0.
 
     Elements are moved, bit for bit: the input may also have any other dtype of 1, 2, 4, 8 or 16
     bytes in native order, such as bool, integers and complex64, but no objects and no records.

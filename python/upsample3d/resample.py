@@ -42,8 +42,8 @@ def _options(parser: argparse.ArgumentParser, size: str, told: str, *, required:
     add("-o", "--output", type=Path, metavar="OUT", required=True,
         help=f"the file to write: {FILES}, not necessarily as FILE")  # fmt: skip
     add("--op", choices=OPS, default="trilinear", metavar="OP",
-        help="trilinear (the default) for scans; nearest_exact or nearest for masks and labels, "
-        "which keep their values and their type")  # fmt: skip
+        help="trilinear (the default; integers are interpolated as float32), nearest_exact or "
+        "nearest: for masks and labels, which `forward` then moves as they are")  # fmt: skip
     add(size, type=three_sizes, required=required, metavar="D,H,W", dest="size", help=told)
     add("--scales", type=three_scales, metavar="S[,S,S]",
         help="output/input size, one number for all axes or three; decides where voxels fall even "
