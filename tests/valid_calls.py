@@ -27,6 +27,8 @@ Pick = Callable[[Sequence[Any]], Any]
 SIDES = (1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 11, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 129)
 CHANNELS = (0, 1, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 33)
 SCALES = (None, 0, -1.0, float("nan"), 0.3, 0.5, 1, 1.0, 1.5, 1.7, 2.0, 2.5, 3, 7.3)
+BESIDE = (-2.9, -1.3, -0.7, -0.1, 0.1, 0.4, 1.2)
+"""Outputs that a scale may be off from those of the sizes: some then have no input."""
 STEPS = (1, 1, 1, 1, 2, 3, -1, -2)
 GUARD = 64
 MOST = (300, 300, 3000, 12_000)
@@ -73,9 +75,11 @@ def drawn(pick: Pick) -> Call:
     for k in range(3):
         if pick((False, False, True)):
             o[k] = i[k]
-    scales = pick((None, None, None, pick(SCALES), [pick(SCALES) for _ in "DHW"]))
+    beside = [pick(BESIDE) for _ in "DHW"]
+    scales = pick((None, None, None, pick(SCALES), [pick(SCALES) for _ in "DHW"], beside))
     each = scales if isinstance(scales, list) else [scales] * 3
-    free = not op.endswith("_backward") and all(map(oracle.given, each)) and pick((True, False))
+    sized = scales is beside or not all(map(oracle.given, each))
+    free = not sized and not op.endswith("_backward") and pick((True, False))
     most, left = pick(MOST), 30
     while True:
         if free:
@@ -85,6 +89,8 @@ def drawn(pick: Pick) -> Call:
             break
         k, left = pick(range(3)), left - 1
         i[k], o[k], c = -(-i[k] // 2), -(-o[k] // 2), -(-c // 2)
+    if scales is beside:
+        scales = [max(out + off, 0.2) / size for size, out, off in zip(i, o, beside, strict=True)]
     exact = not op.startswith("trilinear")
     call = Call(
         op=op,
