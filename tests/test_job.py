@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import upsample3d as up
-from upsample3d import dtypes, layout, tiles
+from upsample3d import dtypes, forms, layout
 
 bands = import_module("upsample3d.bands")  # the package's own name is the function's
 
@@ -29,7 +29,7 @@ def test_dtype_codes():
     }
 
 
-@pytest.mark.parametrize("module", [bands, tiles])
+@pytest.mark.parametrize("module", [bands, forms])
 def test_kinds(module):
     assert [ENUMS[name] for name in ("SUM", "PICK", "SAME")] == [
         module.SUM,
@@ -39,9 +39,9 @@ def test_kinds(module):
 
 
 def test_w_forms_and_column():
-    forms = ("W_NONE", "W_LANES", "W_COLUMNS", "W_LOOKUP")
-    assert [ENUMS[name] for name in forms] == [getattr(tiles, name) for name in forms]
-    assert f"#define COLUMN_BYTES {tiles.COLUMN_BYTES}\n" in JOB_H
+    names = ("W_NONE", "W_LANES", "W_COLUMNS", "W_LOOKUP")
+    assert [ENUMS[name] for name in names] == [getattr(forms, name) for name in names]
+    assert f"#define COLUMN_BYTES {forms.COLUMN_BYTES}\n" in JOB_H
 
 
 def test_strides_order():

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import upsample3d as up
-from upsample3d import aclnn, layout, schedule, tiles, volumes
+from upsample3d import aclnn, forms, layout, schedule, volumes
 from upsample3d.acl import AclTensor, aclCreateTensor, aclFormat
 
 SIZE, SHAPE = (2, 3, 4, 5, 6), (2, 3, 8, 10, 12)
@@ -176,7 +176,7 @@ def test_rows_beyond_32_bits_are_not_looked_up():
         shape, strides = (1, channels, 1, 1, sources), (0, 4, 0, 0, 4 * channels)
         lies = layout.arrange(0, 4, shape, strides, (*shape[:4], 8), strides)
         assert lies.lanes == channels
-        assert tiles._can_look_up(band, lies, 4, pick=False) == fits
+        assert forms.can_look_up(band, lies, 4, pick=False) == fits
 
 
 # ---- Cores ----

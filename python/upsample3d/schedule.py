@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import cpu
-from .tiles import SAME, Axis, Memory, Tiles, tile
+from .forms import SAME, Axis, Memory
+from .tiles import Tiles, tile
 
 THREAD_BYTES = 131_072
 """Source and result bytes that pay for one more thread. Of 0.4 MB, 320 planes of 4 -> 8, two take

@@ -1,34 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one thread does at a time: the size of a tile, the form of its W pass, its scratch."""
+"""What one thread does at a time: the size of a tile, and the scratch it needs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-SUM, PICK, SAME = 0, 1, 2
-W_NONE, W_LANES, W_COLUMNS, W_LOOKUP = 0, 1, 2, 3
-"""How the W pass runs: not at all, along lanes, over rows turned into columns, or by looking lanes
-up (job.h)."""
-
-MOST_TERMS = 6
-"""Terms that are looked up at most."""
-
-MOST_NUMBER = 2**31 - 1
-"""The most elements of a row of sources that are looked up: tables have 32 bits (job.h)."""
-
-COLUMN_BYTES = 64
-"""Rows that are turned into columns together fill one cache line of reals (job.h)."""
-
-VECTOR_BYTES = 64
-"""Bytes of the longest vector."""
-
-VECTOR = VECTOR_BYTES // 4
-"""Lanes of it: runs of w are multiples of it, and turning columns back may read so many beyond the
-last."""
+from .forms import (
+    COLUMN_BYTES,
+    PICK,
+    SAME,
+    SUM,
+    VECTOR,
+    W_COLUMNS,
+    W_LANES,
+    W_LOOKUP,
+    W_NONE,
+    Axis,
+    Form,
+    Memory,
+    form_of,
+)
 
 TILE_BYTES = 600_000
 """Source bytes of a tile, all slabs of its band; they are re-read for the next d. Measured on an L2
@@ -69,48 +63,6 @@ STREAM_RUN = 4096
 """Bytes of rows that are finished before they are written together. Not measured."""
 
 
-ROWS = 16
-"""Rows that are looked up together, so that a table's part is read once for them. Not measured."""
-
-
-PICKED_WHOLE = 16
-"""Bytes of lanes from which on a pick moves them as they are: 4 times as fast as looking up 32."""
-
-
-class Axis(Protocol):
-    """What is asked of a band."""
-
-    @property
-    def lo(self) -> NDArray[np.int64]: ...
-    @property
-    def hi(self) -> NDArray[np.int64]: ...
-    @property
-    def sources(self) -> int: ...
-    @property
-    def kind(self) -> int: ...
-    @property
-    def reached(self) -> int: ...
-
-
-class Memory(Protocol):
-    """What is asked of a layout."""
-
-    @property
-    def itemsize(self) -> int: ...
-    @property
-    def planes(self) -> int: ...
-    @property
-    def lanes(self) -> int: ...
-    @property
-    def source_row(self) -> bool: ...
-    @property
-    def result_row(self) -> bool: ...
-    @property
-    def result_slab(self) -> bool: ...
-    @property
-    def dense_bytes(self) -> int: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Tiles:
     """h_runs x w_runs tiles per plane and d, of h_run x w_run results each.
@@ -148,6 +100,26 @@ class Tiles:
     scratch: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """What a tile covers: h_run x w_run results, of at most `rows` rows of `width` source elements.
+
+    line: bytes of a row of results. whole: the windows of its results fit the scratch; else rows
+    and width are pieces of them. tile_bytes, group, stream, pack: as in Tiles.
+    """
+
+    h_run: int
+    w_run: int
+    rows: int
+    width: int
+    line: int
+    whole: bool
+    tile_bytes: int
+    group: int
+    stream: bool
+    pack: int
+
+
 def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: int) -> Tiles:
     """The Tiles of bands d, h, w.
 
@@ -155,99 +127,129 @@ def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: i
     least.
     """
     d, h, w = axes
-    lanes, itemsize = memory.lanes, memory.itemsize
-    pick = d.kind != SUM and h.kind != SUM and w.kind != SUM
-    if w.kind == SAME:
-        w_form, group = W_NONE, 1
-    elif _can_look_up(w, memory, realsize, pick):
-        w_form, group = W_LOOKUP, ROWS
-    elif lanes * realsize >= COLUMN_BYTES or pick:
-        w_form, group = W_LANES, 1
-    else:
-        w_form, group = W_COLUMNS, COLUMN_BYTES // realsize
-    most = max(1, GROUP_BYTES // (group * lanes * realsize))
-    slabs = max(1, int((d.hi - d.lo).max()))
-    packs = 0 if memory.source_row else _slabs_to_pack(axes, PACK_BYTES // (lanes * itemsize), pick)
-    if packs:
-        slabs = packs
-        most = most if pick else min(most, PACK_BYTES // (slabs * PACK_ROWS * lanes * itemsize))
-    w_run = _run(w, most, VECTOR, -(-len(w.lo) // most))
-    width, line = _span(w, w_run) * lanes, w_run * lanes * itemsize
-    if packs and pick:  # rows are packed from their beginning on, where looking up begins
-        width = int(w.hi.max()) * lanes
-    plane_bytes = memory.planes * lanes * itemsize
-    source_bytes = plane_bytes * d.sources * h.sources * w.sources
-    result_bytes = plane_bytes * len(d.lo) * len(h.lo) * len(w.lo)
-    large = memory.result_row and result_bytes >= STREAM_BYTES
-    in_one_run = memory.result_slab and w_run == len(w.lo)
-    stream = large and (line >= LINE_BYTES or in_one_run)
-    if pick or (stream and w_form in (W_NONE, W_LANES)):
-        group = max(1, STREAM_RUN // line)
-
-    row_bytes = slabs * width * itemsize
-    fits = width // lanes <= most  # false only where w_run is 1
-    w_piece = max(1, min(width // lanes, most))
-    most_rows = min(TILE_BYTES // max(1, row_bytes), BLOCK_BYTES // max(1, width * realsize))
-    if packs:
-        most_rows = PACK_BYTES // max(1, row_bytes + width * realsize)
-    h_run = _run(h, most_rows, group, pieces) if fits else 1
-    rows, group = _span(h, h_run), min(group, h_run)
-    h_piece = max(1, min(rows, GROUP_BYTES // (w_piece * lanes * realsize)))
-    whole = pick or (fits and (h_run > 1 or rows <= h_piece))
-    if not whole or rows * row_bytes > PACK_BYTES or (pick and w_run < len(w.lo)):
-        packs = 0
-    if not whole:
-        rows, width = h_piece, w_piece * lanes
-
-    turned, looked_up = w_form == W_COLUMNS, w_form == W_LOOKUP
-    shuffled = looked_up and pick and lanes == 1 and itemsize < 4 and w.reached > w.sources
-    narrowest = lanes * int(w.hi.max() if pick else _spans(w, w_run).min())
-    window = 2 * VECTOR if looked_up else VECTOR if turned else 0
-    if shuffled:
-        window = max(window, VECTOR_BYTES // itemsize)
-    short = narrowest < window  # than what is read of a row at once
-    source_row = memory.source_row or packs > 0
+    pick = all(axis.kind != SUM for axis in axes)
+    form = form_of(w, memory, realsize, pick)
+    cut = _cut(axes, memory, realsize, pieces, form, pick)
+    pack, itemsize = cut.pack, memory.itemsize
+    source_row = memory.source_row or pack > 0
+    narrowest = memory.lanes * int(w.hi.max() if pick else _spans(w, cut.w_run).min())
+    short = narrowest < form.window  # than what is read of a row at once
+    summed = h.kind == SUM or (h.kind == PICK and cut.group > 1)
     in_place = d.kind != SUM and source_row and itemsize == realsize
-    summed = h.kind == SUM or (h.kind == PICK and group > 1)
-    own_rows = ((short and not packs) or not source_row) if pick else (short or summed)
-    ahead = source_bytes if itemsize == 2 else AHEAD_BYTES
-    far = source_bytes >= AHEAD_FROM and not packs
-    lines = (stream or not memory.result_row) and not (pick and w.kind == SAME)
-    slack, padded = window if short else 0, max(width, VECTOR)
-    sums = (
-        0 if in_place and whole else (rows * width + VECTOR) * realsize,
-        (group * padded + slack) * realsize if own_rows or not whole else 0,
-        padded * COLUMN_BYTES if turned else 0,
-        (w_run * lanes + VECTOR) * COLUMN_BYTES if turned else 0 if whole else lanes * realsize,
-        0 if source_row else width * itemsize,
-    )
-    packed = (group * int(w.hi.max()) * lanes + slack) * itemsize if own_rows and looked_up else 0
-    parts = [*((0, 0, 0, 0, packed) if pick else sums), group * line if lines else 0]
-    pack_slab = (rows * width * itemsize // 64 + 1 | 1) * 64  # odd, for other cache sets a slab
-    if packs:
-        parts[4] = packs * pack_slab + window * itemsize
+    own_rows = ((short and not pack) or not source_row) if pick else (short or summed)
+    source_bytes = _bytes(memory, d.sources, h.sources, w.sources)
+    far = source_bytes >= AHEAD_FROM and not pack
+    pack_slab = (cut.rows * cut.width * itemsize // 64 + 1 | 1) * 64  # odd, for other cache sets
+    slack = form.window if short else 0
+    lines = (cut.stream or not memory.result_row) and not (pick and w.kind == SAME)
+    if pick:
+        columns = int(w.hi.max()) * memory.lanes if own_rows and form.w_form == W_LOOKUP else 0
+        parts = [0, 0, 0, 0, (cut.group * columns + slack) * itemsize if columns else 0]
+    else:
+        parts = _sums(cut, form, memory, realsize, slack, in_place, own_rows)
+    if pack:
+        parts[4] = pack * pack_slab + form.window * itemsize
     return Tiles(
         pick=pick,
         in_place=in_place,
-        w_form=w_form,
-        shuffled=shuffled,
+        w_form=form.w_form,
+        shuffled=form.shuffled,
         own_rows=own_rows,
-        ahead=ahead if far else 0,
+        ahead=0 if not far else source_bytes if itemsize == 2 else AHEAD_BYTES,
         row_ahead=ROW_AHEAD if far else 0,
-        group=group,
-        stream=stream,
-        pack=packs,
-        pack_row=width * itemsize,
+        group=cut.group,
+        stream=cut.stream,
+        pack=pack,
+        pack_row=cut.width * itemsize,
         pack_slab=pack_slab,
-        h_run=h_run,
-        h_runs=-(-len(h.lo) // h_run),
-        w_run=w_run,
-        w_runs=-(-len(w.lo) // w_run),
-        h_piece=0 if whole else h_piece,
-        w_piece=0 if whole else w_piece,
-        tile_bytes=_span(h, h_run) * row_bytes + h_run * line,
-        scratch=_offsets(parts),
+        h_run=cut.h_run,
+        h_runs=-(-len(h.lo) // cut.h_run),
+        w_run=cut.w_run,
+        w_runs=-(-len(w.lo) // cut.w_run),
+        h_piece=0 if cut.whole else cut.rows,
+        w_piece=0 if cut.whole else cut.width // memory.lanes,
+        tile_bytes=cut.tile_bytes,
+        scratch=_offsets([*parts, cut.group * cut.line if lines else 0]),
     )
+
+
+def _cut(
+    axes: tuple[Axis, Axis, Axis],
+    memory: Memory,
+    realsize: int,
+    pieces: int,
+    form: Form,
+    pick: bool,
+) -> _Cut:
+    """How the results of a plane are cut: along W only if a row's sums would not fit, then H."""
+    d, h, w = axes
+    lanes, itemsize = memory.lanes, memory.itemsize
+    most = max(1, GROUP_BYTES // (form.group * lanes * realsize))
+    slabs = max(1, int((d.hi - d.lo).max()))
+    pack = 0 if memory.source_row else _slabs_to_pack(axes, PACK_BYTES // (lanes * itemsize), pick)
+    if pack:
+        slabs = pack
+        most = most if pick else min(most, PACK_BYTES // (slabs * PACK_ROWS * lanes * itemsize))
+    w_run = _run(w, most, VECTOR, -(-len(w.lo) // most))
+    width, line = _span(w, w_run) * lanes, w_run * lanes * itemsize
+    if pack and pick:  # rows are packed from their beginning on, where looking up begins
+        width = int(w.hi.max()) * lanes
+
+    large = _bytes(memory, len(d.lo), len(h.lo), len(w.lo)) >= STREAM_BYTES
+    in_one_run = memory.result_slab and w_run == len(w.lo)
+    stream = memory.result_row and large and (line >= LINE_BYTES or in_one_run)
+    group = form.group
+    if pick or (stream and form.w_form in (W_NONE, W_LANES)):
+        group = max(1, STREAM_RUN // line)
+
+    row_bytes = slabs * width * itemsize
+    if pack:
+        most_rows = PACK_BYTES // max(1, row_bytes + width * realsize)
+    else:
+        most_rows = min(TILE_BYTES // max(1, row_bytes), BLOCK_BYTES // max(1, width * realsize))
+    fits = width // lanes <= most  # false only where w_run is 1
+    h_run = _run(h, most_rows, group, pieces) if fits else 1
+    rows = _span(h, h_run)
+    tile_bytes = rows * row_bytes + h_run * line
+    w_piece = max(1, min(width // lanes, most))
+    h_piece = max(1, min(rows, GROUP_BYTES // (w_piece * lanes * realsize)))
+    whole = pick or (fits and (h_run > 1 or rows <= h_piece))
+    if not whole or rows * row_bytes > PACK_BYTES or (pick and w_run < len(w.lo)):
+        pack = 0
+    if not whole:
+        rows, width = h_piece, w_piece * lanes
+    return _Cut(
+        h_run, w_run, rows, width, line, whole, tile_bytes, min(group, h_run), stream, pack
+    )  # fmt: skip
+
+
+def _sums(
+    cut: _Cut,
+    form: Form,
+    memory: Memory,
+    realsize: int,
+    slack: int,
+    in_place: bool,
+    own_rows: bool,
+) -> list[int]:
+    """Bytes of the scratch of sums: the block, its rows, their columns, a row's sums, a packed row.
+
+    slack: elements that are read beyond a short row.
+    """
+    turned, padded = form.w_form == W_COLUMNS, max(cut.width, VECTOR)
+    row = cut.w_run * memory.lanes + VECTOR
+    return [
+        0 if in_place and cut.whole else (cut.rows * cut.width + VECTOR) * realsize,
+        (cut.group * padded + slack) * realsize if own_rows or not cut.whole else 0,
+        padded * COLUMN_BYTES if turned else 0,
+        row * COLUMN_BYTES if turned else 0 if cut.whole else memory.lanes * realsize,
+        0 if memory.source_row else cut.width * memory.itemsize,
+    ]
+
+
+def _bytes(memory: Memory, d: int, h: int, w: int) -> int:
+    """The size of all planes of d x h x w pixels."""
+    return memory.planes * memory.lanes * memory.itemsize * d * h * w
 
 
 def _slabs_to_pack(axes: tuple[Axis, Axis, Axis], most: int, pick: bool) -> int:
@@ -261,27 +263,6 @@ def _slabs_to_pack(axes: tuple[Axis, Axis, Axis], most: int, pick: bool) -> int:
     columns = int(w.hi.max()) if pick else _span(w, VECTOR)
     fit = most // (PACK_ROWS * max(1, columns))
     return min(d.sources, fit) if columns and fit >= (d.hi - d.lo).max() else 0
-
-
-def _can_look_up(w: Axis, memory: Memory, realsize: int, pick: bool) -> bool:
-    """Whether every vector of results has its sources within two, on every CPU level."""
-    lanes, longest = memory.lanes, int((w.hi - w.lo).max(initial=0))
-    if w.sources * lanes > MOST_NUMBER:
-        return False
-    if realsize != 4 or lanes * realsize >= COLUMN_BYTES or not 1 <= longest <= MOST_TERMS:
-        return False
-    if pick and (memory.itemsize > 4 or lanes * memory.itemsize >= PICKED_WHOLE):
-        return False
-    lo = w.lo[: w.reached] if pick else w.lo  # a pick clears the others
-    n = len(lo) * lanes
-    first = np.full(n + VECTOR, lo[-1] * lanes + lanes - 1)  # the last is repeated
-    first[:n] = (lo[:, None] * lanes + np.arange(lanes)).ravel()
-    for vector in (4, 8, VECTOR):
-        vectors = first[: -(-n // vector) * vector].reshape(-1, vector)
-        for some in (vectors, first[max(0, n - vector) : n][None]):
-            if (some.max(axis=1) - some.min(axis=1)).max() >= 2 * vector:
-                return False
-    return True
 
 
 def _run(axis: Axis, most: int, step: int, pieces: int = 1) -> int:
