@@ -53,6 +53,13 @@ def python_kernels():
     return found
 
 
+@pytest.fixture
+def alone(monkeypatch):
+    """The threads that earlier tests left to PyTorch and others do not count."""
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    backend.disable()
+
+
 def test_on_twice_and_off_twice(ours):
     assert not ours()
     backend.enable()
@@ -67,7 +74,7 @@ def test_on_twice_and_off_twice(ours):
 
 
 @pytest.mark.skipif(not hasattr(torch.library, "get_kernel"), reason="out= stays stock's there")
-def test_every_overload_is_registered_and_gone_again(ours):
+def test_every_overload_is_registered_and_gone_again(ours, alone):
     assert python_kernels() == []
     with backend.enabled():
         found = set(python_kernels())
@@ -110,7 +117,7 @@ def test_an_exception_inside_switches_off(ours):
     assert not ours()
 
 
-def test_a_failed_registration_leaves_nothing(ours, monkeypatch):
+def test_a_failed_registration_leaves_nothing(ours, alone, monkeypatch):
     def fails(stock):
         raise MemoryError
 
@@ -197,8 +204,8 @@ def test_without_what_older_versions_lack(ours, monkeypatch, hidden):
     assert not ours()
 
 
-def test_threads_that_call_while_others_switch(ours):
-    """Where kernels cannot be held they stay, and pass on, as long as there are other threads."""
+def test_threads_that_call_while_others_switch(ours, monkeypatch):
+    """As long as there are other threads kernels stay, and pass on."""
     x = torch.rand(1, 2, 4, 5, 6)
     wanted = F.interpolate(x, size=(8, 10, 13))
     wrong, stop = [], threading.Event()
@@ -233,6 +240,10 @@ def test_threads_that_call_while_others_switch(ours):
     for thread in callers:
         thread.join()
     assert not wrong
+    assert python_kernels() != []
+    monkeypatch.setattr(threading, "active_count", lambda: 1)  # of those that may call
+    with backend.enabled():
+        pass
     assert python_kernels() == []
 
 

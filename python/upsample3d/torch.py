@@ -33,10 +33,11 @@ if hasattr(os, "register_at_fork"):  # no child is born in the middle of a switc
 _holders: dict[object, bool] = {}  # who wants the kernels -> whether formats are kept, latest last
 _library: Any = None  # what is registered
 _keep = True  # the latest holder's wish
+_told = False, True  # whether there are holders, and the wish, as fake tensors know it
 _PROCESS = object()  # the holder behind enable()
 
-# PyTorch frees a kernel that is unregistered, also while another thread is about to call it. What
-# get_kernel returns holds on to it: kept for the last registrations, more than can be under way.
+# PyTorch frees a kernel that is unregistered, also within a call of it. What get_kernel returns holds
+# on to it: kept for the last registrations, more than can be under way.
 _kernels: deque[list[Any]] = deque(maxlen=64)
 
 
@@ -86,20 +87,21 @@ def _hold(token: object, keep_format: bool) -> None:
 
 def _settle() -> None:
     """Makes the registration what the holders want."""
-    global _library, _keep
-    before = _keep, _library
+    global _library, _keep, _told
     _keep = next(reversed(_holders.values()), True)
     if _holders and _library is None:
         _library = _register()
-    elif _library is not None and not _holders and (_can_hold() or threading.active_count() == 1):
+    elif _library is not None and not _holders and threading.active_count() == 1:
+        # Beside other threads they stay and pass on: PyTorch does not lock its table for calls.
         _library, library = None, _library
         library._destroy()
-    if before != (_keep, _library):
+    if (now := (bool(_holders), _keep)) != _told:
+        _told = now
         _forget_fakes()
 
 
 def _can_hold() -> bool:
-    """Whether kernels can be held. Else they stay registered beside other threads, and pass on."""
+    """Whether PyTorch hands out kernels, to be held and called."""
     return hasattr(torch.library, "get_kernel")
 
 
