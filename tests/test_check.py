@@ -96,6 +96,11 @@ def test_what_the_first_phase_refuses(check, options, said):
     assert parts["tiling"].startswith("none: the call does not reach")
     assert status == 1
     assert parts["verdict"].startswith("not legal")
+    no_5 = any(
+        options.get(name, "1,1,1,1,1").count(",") != 4
+        for name in ("--grad-output-shape", "--input-size")
+    )
+    assert (parts["limits"] == "unknown of shapes that have no 5 dimensions\n") == no_5
 
 
 BROKEN = {

@@ -162,8 +162,8 @@ def test_two_phases_let_it_pass(alarm):
     assert (after == LONG_SUM).all()
 
 
-def test_slabs_of_one_tile(monkeypatch):
-    """However work is cut into slabs, also within units that walk planes, the bits are the same."""
+def test_stretches_of_one_tile(monkeypatch):
+    """However work is cut, also within units that walk planes, the bits are the same."""
     rng = np.random.default_rng(3)
     source = rng.standard_normal((3, 5, 9, 14, 22)).astype(np.float32)
     size = (3, 5, 4, 7, 11)

@@ -190,6 +190,11 @@ def test_out(make, error, said):
         assert words in str(caught.value)
 
 
+def test_a_small_out_is_told_so_beside_what_cannot_be_hashed():
+    with pytest.raises(up.ParameterError, match=r"^out has shape \(7,\)"):
+        up.nearest_backward(ONES, SIZE, out=np.ones(7, np.float32), num_threads=np.array(1))
+
+
 @pytest.mark.parametrize("begin", [0, 3, 1439])
 @pytest.mark.parametrize("step", [1, -1])
 def test_out_over_the_source(begin, step):
@@ -346,7 +351,7 @@ BANDS = {
     "scale": (dict(scale=1e-50), ValueError, ["scale", "1e-50"]),
     "rule": (dict(rule="x"), ValueError, ["rule", "'x'"]),
     "dtype": (dict(dtype="int8"), TypeError, ["dtype", "int8"]),
-    "no dtype": (dict(dtype=None), TypeError, ["dtype"]),
+    "no dtype": (dict(dtype=None), TypeError, ["dtype is None"]),
 }
 
 

@@ -39,8 +39,9 @@ typedef struct {
     const int32_t *first;
     const int32_t *least, *most; /* of a vector of first sources from x on; NULL without lanes: these ascend */
     const float *w;
-    const uint8_t *byte; /* of every byte of a result row its place in the source row, modulo 256, no further than the
-                          * row; NULL unless elements of 8 or 16 bits are picked, without lanes, into longer rows */
+    const uint8_t *byte; /* of every byte of a result row its place in the source row, modulo 256, as many as the row
+                          * has bytes; NULL unless elements of 8 or 16 bits are picked, without lanes, into more
+                          * results with sources than there are sources */
 } lookup_t;
 
 /* Bytes from one index to the next. In channels-last memory the lanes are the channels, and c is 0. */

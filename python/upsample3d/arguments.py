@@ -89,7 +89,7 @@ def element(name: str, given: Any) -> dtypes.Dtype:
     if found is None:
         wanted = " or ".join(d.name for d in dtypes.DTYPES)
         raise ParameterTypeError(
-            f"{name} is {dtype_text(given)}, wanted {wanted} in native byte order"
+            f"{name} is {_dtype_text(given)}, wanted {wanted} in native byte order"
         )
     return found
 
@@ -99,7 +99,7 @@ def moved_element(name: str, given: Any) -> dtypes.Dtype:
     found = dtypes.find_moved(given)
     if found is None:
         raise ParameterTypeError(
-            f"{name} is {dtype_text(given)}, wanted plain elements of 1, 2, 4, 8 or 16 bytes "
+            f"{name} is {_dtype_text(given)}, wanted plain elements of 1, 2, 4, 8 or 16 bytes "
             "in native byte order"
         )
     return found
@@ -191,12 +191,16 @@ def text(given: object) -> str:
         words = repr(given)
     except Exception:  # the complaint counts, not what its object says of itself
         words = f"a {type(given).__name__} that cannot be printed"
-    return words if len(words) <= _MOST_SHOWN else f"{words[:_MOST_SHOWN]} ..."
+    return _shortened(words)
 
 
-def dtype_text(given: Any) -> str:
-    """What an error calls a dtype: uint8, >f4."""
+def _dtype_text(given: Any) -> str:
+    """What an error calls a dtype: uint8, >f4; None is NumPy's float64, and not meant so."""
     try:
-        return str(np.dtype(given))[:_MOST_SHOWN]
+        return text(given) if given is None else _shortened(str(np.dtype(given)))
     except Exception:
         return text(given)
+
+
+def _shortened(words: str) -> str:
+    return words if len(words) <= _MOST_SHOWN else f"{words[:_MOST_SHOWN]} ..."

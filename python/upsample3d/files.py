@@ -89,7 +89,7 @@ def check_place(path: Path, force: bool = True) -> None:
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise PermissionError(f"{path}: cannot be written")
     if not force and os.path.lexists(path):
-        raise FileExistsError(f"{path}: exists, wanted a new file, or force")
+        raise FileExistsError(f"{path}: exists, wanted a new file (or force, --force)")
 
 
 Write = Callable[[Array], None]

@@ -104,7 +104,8 @@ def form_of(w: Axis, memory: Memory, realsize: int, pick: bool) -> Form:
 
 
 def can_look_up(w: Axis, memory: Memory, realsize: int, pick: bool) -> bool:
-    """Whether every vector of results has its sources within two, on every CPU level."""
+    """Whether W can be looked up: places of 32 bits, short pixels, few terms, and every vector of
+    results has its sources within two, on every CPU level."""
     lanes, longest = memory.lanes, int((w.hi - w.lo).max(initial=0))
     if w.sources * lanes > MOST_NUMBER:
         return False

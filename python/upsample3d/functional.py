@@ -222,24 +222,30 @@ def _run(
         input_size, output_size, scales, align_corners, data_format, rule, sch_id, num_threads,
         schedule.allowed_threads(),
     )  # fmt: skip
-    plan: Plan | None
     try:
-        plan = cached(*key)
+        plan = _planned(key)
     except ParameterError:
-        if target is None:
-            raise
-        plan = None
-    except (ParameterTypeError, MemoryError):
+        if target is not None:
+            _refuse_misfit(key, target)
         raise
-    except Exception:  # what cannot be hashed or compared is no argument: the plain way names it
-        plan = cached.__wrapped__(*key)
-    if plan is None:
-        plan = _with_shape_first(key, target)
     return plan(source, out)
 
 
-def _with_shape_first(key: tuple[Any, ...], target: Any) -> Plan:
-    """A plan that was refused, once more: of `out` dtype and shape are told before strides."""
-    plan = cached(*key[:4], None, *key[5:])
-    buffers.check_match("out", target, plan.out_shape, target.strides, plan.dtype)
-    return cached(*key)
+def _planned(key: tuple[Any, ...]) -> Plan:
+    """The Plan of these arguments, cached where they can be."""
+    try:
+        return cached(*key)
+    except (ParameterError, ParameterTypeError, MemoryError):
+        raise
+    except Exception:  # what cannot be hashed or compared is no argument: the plain way names it
+        plain: Plan = cached.__wrapped__(*key)
+        return plain
+
+
+def _refuse_misfit(key: tuple[Any, ...], target: Array) -> None:
+    """Says of `out` that its dtype or shape is wrong, before anything is said of its strides."""
+    try:
+        plan = _planned((*key[:4], None, *key[5:]))
+        buffers.check_match("out", target, plan.out_shape, target.strides, plan.dtype)
+    except (ParameterError, ParameterTypeError) as mistake:
+        raise mistake from None

@@ -12,7 +12,6 @@ from . import volumes
 from .arguments import MOST
 from .check import reading
 
-OPS = ("trilinear", "nearest_exact", "nearest")
 DTYPES = ("float32", "float16", "bfloat16", "float64")
 FILES = ".npy, .npz, .nii or .nii.gz"
 
@@ -41,7 +40,7 @@ def _options(parser: argparse.ArgumentParser, size: str, told: str, *, required:
     add = parser.add_argument
     add("-o", "--output", type=Path, metavar="OUT", required=True,
         help=f"the file to write: {FILES}, not necessarily as FILE")  # fmt: skip
-    add("--op", choices=OPS, default="trilinear", metavar="OP",
+    add("--op", choices=volumes.MODES, default="trilinear", metavar="OP",
         help="trilinear (the default; integers are interpolated as float32), nearest_exact or "
         "nearest: for masks and labels, which `forward` then moves as they are")  # fmt: skip
     add(size, type=three_sizes, required=required, metavar="D,H,W", dest="size", help=told)

@@ -138,6 +138,7 @@ def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: i
     in_place = d.kind != SUM and source_row and itemsize == realsize
     own_rows = ((short and not pack) or not source_row) if pick else (short or summed)
     source_bytes = _bytes(memory, d.sources, h.sources, w.sources)
+    ahead = source_bytes if itemsize == 2 else AHEAD_BYTES
     far = source_bytes >= AHEAD_FROM and not pack
     pack_slab = (cut.rows * cut.width * itemsize // 64 + 1 | 1) * 64  # odd, for other cache sets
     slack = form.window if short else 0
@@ -155,7 +156,7 @@ def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: i
         w_form=form.w_form,
         shuffled=form.shuffled,
         own_rows=own_rows,
-        ahead=0 if not far else source_bytes if itemsize == 2 else AHEAD_BYTES,
+        ahead=ahead if far else 0,
         row_ahead=ROW_AHEAD if far else 0,
         group=cut.group,
         stream=cut.stream,

@@ -36,8 +36,8 @@ _keep = True  # the latest holder's wish
 _told = False, True  # whether there are holders, and the wish, as fake tensors know it
 _PROCESS = object()  # the holder behind enable()
 
-# PyTorch frees a kernel that is unregistered, also within a call of it. What get_kernel returns
-# holds on to it: kept for the last registrations, more than can be under way.
+# PyTorch frees a kernel that is unregistered, also within a call that switches off. What get_kernel
+# returns holds on to it: kept for the last registrations, more than such calls nest.
 _kernels: deque[list[Any]] = deque(maxlen=64)
 
 
