@@ -55,7 +55,10 @@ def enable(*, keep_format: bool = True) -> None:
 
 
 def disable() -> None:
-    """PyTorch's own kernels again, also within `with enabled()`."""
+    """PyTorch's own kernels again, also within `with enabled()`.
+
+    Beside other threads calls reach them through ours, which stay registered until a later switch.
+    """
     with _lock:
         _holders.clear()
         _settle()
