@@ -201,7 +201,9 @@ def _output_shape(
 ) -> layout.Five:
     """The input's N and C with output_size, or else with floor(size * scale) along D, H, W."""
     if input_size is not None and arguments.input_size(input_size) != source:
-        raise ParameterError(f"input_size is {text(input_size)}, wanted {source} as input has")
+        raise ParameterError(
+            f"input_size is {text(input_size)}, wanted {text(source)} as input has"
+        )
     if output_size is not None:
         name, (d, h, w) = "output_size", arguments.output_size(output_size)
     elif None in scales:
