@@ -42,6 +42,12 @@ class BuildLevels(build_ext):
         own.build_temp = str(Path(self.build_temp) / extension.name)
         build_ext.build_extension(own, extension)
 
+    def copy_extensions_to_source(self):
+        # Editable installs: the source tree has no folders for the levels but v2's, with its stub.
+        for level in LEVELS:
+            Path("python/upsample3d", f"_{level}").mkdir(exist_ok=True)
+        super().copy_extensions_to_source()
+
     def openmp_flags(self):
         """-fopenmp if a program with it compiles and links, else nothing: one thread then."""
         with tempfile.TemporaryDirectory() as folder:
