@@ -14,18 +14,19 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "python" / "upsample3d"
 
-LEAVES = {"status", "dtypes", "bands", "layout"}
+LEAVES = {"status", "dtypes", "bands", "layout", "sizes"}
 MAY_IMPORT = {
     "status": set(),
     "dtypes": set(),
     "bands": set(),
     "layout": set(),
+    "sizes": set(),
     "forms": set(),
     "tiles": {"forms"},
     "schedule": {"cpu", "forms", "tiles"},
     "levels": {"cpu", "_v2.gather"},
     "arguments": {"dtypes", "status"},
-    "problem": {"arguments", "bands", "dtypes", "layout", "status"},
+    "problem": {"arguments", "bands", "dtypes", "layout", "sizes", "status"},
     "buffers": {"layout", "status"},
     "plan": {"bands", "buffers", "cpu", "layout", "levels", "problem", "schedule"},
     "foreign": {"status"},
@@ -78,7 +79,17 @@ MAY_IMPORT = {
     "grids": set(),
     "nifti": set(),
     "files": {"axes", "nifti"},
-    "volumes": {"arguments", "axes", "files", "grids", "nifti", "plan", "problem", "status"},
+    "volumes": {
+        "arguments",
+        "axes",
+        "files",
+        "grids",
+        "nifti",
+        "plan",
+        "problem",
+        "sizes",
+        "status",
+    },
     "resample": {"arguments", "check", "volumes"},
     "phantom": set(),
     "picture": set(),

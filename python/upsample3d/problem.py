@@ -10,6 +10,7 @@ from typing import Any
 
 from . import arguments, bands, dtypes, layout
 from .arguments import Scales, integers, one_of, text
+from .sizes import scaled_size
 from .status import ParameterError, ParameterTypeError, Status
 
 OPS = (
@@ -87,6 +88,7 @@ def state(
     source = source_name(op)
     wanted = arguments.moved_element if op in MOVING else arguments.element
     element = wanted(f"{source}.dtype", dtype)
+    rule = one_of("rule", rule, RULES)
     factors = arguments.scales_of(scales)
     shape = integers(f"{source}.shape", shape, 5, f"5 axes ({', '.join(fmt)})")
     source_shape = layout.reorder(shape, fmt)
@@ -96,7 +98,7 @@ def state(
     if op.endswith("_backward"):
         result_shape = _input_shape(source_shape, input_size, output_size)
     else:
-        result_shape = _output_shape(source_shape, input_size, output_size, factors)
+        result_shape = _output_shape(source_shape, input_size, output_size, factors, rule)
     itemsize = element.numpy.itemsize
     result = "input_size" if op.endswith("_backward") else "output_size"
     for name, sizes in ((f"{source}.shape", source_shape), (result, result_shape)):
@@ -118,7 +120,7 @@ def state(
         result_shape=result_shape,
         scales=factors,
         align_corners=arguments.boolean("align_corners", align_corners),
-        rule=one_of("rule", rule, RULES),
+        rule=rule,
         data_format=fmt,
         source_strides=source_strides,
         result_strides=result_strides,
@@ -197,9 +199,9 @@ def _input_shape(source: layout.Five, input_size: Any, output_size: Any) -> layo
 
 
 def _output_shape(
-    source: layout.Five, input_size: Any, output_size: Any, scales: Scales
+    source: layout.Five, input_size: Any, output_size: Any, scales: Scales, rule: str
 ) -> layout.Five:
-    """The input's N and C with output_size, or else with floor(size * scale) along D, H, W."""
+    """The input's N and C with output_size, or else with the sizes that scales make of D, H, W."""
     if input_size is not None and arguments.input_size(input_size) != source:
         raise ParameterError(
             f"input_size is {text(input_size)}, wanted {text(source)} as input has"
@@ -215,7 +217,7 @@ def _output_shape(
         )
     else:
         name = f"output_size from scales {scales}"
-        d, h, w = (math.floor(i * s) for i, s in zip(source[2:], scales, strict=True) if s)
+        d, h, w = (scaled_size(i, s, rule) for i, s in zip(source[2:], scales, strict=True) if s)
     arguments.spatial(name, (d, h, w))
     return source[0], source[1], d, h, w
 
