@@ -13,8 +13,8 @@ def scaled_size(size: int, scale: float, rule: str = "aclnn", relative: float = 
     """The output size of an axis of `size` elements under `scale` > 0.
 
     The floor of the product, but a product that misses an integer by rounding alone counts as that
-    integer: within 4 ulp, or within `relative` where the scale has fewer digits (files). At least 1.
-    rule="torch": the plain floor, as PyTorch has it, which may be 0.
+    integer: within 4 ulp, or within `relative` of it (scales in files have fewer digits). At least
+    1. rule="torch": the plain floor, as PyTorch has it, which may be 0.
     """
     product = size * scale
     if rule == "torch":
