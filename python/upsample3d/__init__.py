@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from importlib.metadata import version as _version
 
-from . import cpu as _cpu
+from .wait_policy import cpu as _cpu  # isort: skip  (before all others: it loads OpenMP)
+
 from . import levels as _levels
 from .bands import Band
 from .functional import (
