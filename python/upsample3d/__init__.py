@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module as _import_module
 from importlib.metadata import version as _version
+from typing import TYPE_CHECKING
 
 from . import cpu as _cpu
 from . import levels as _levels
@@ -23,6 +25,27 @@ from .plan import Plan
 from .status import ParameterError, ParameterTypeError, Status
 
 __version__ = _version("upsample3d")
+
+_MODULES = ("aclnn", "graph", "reference", "tiling", "volumes")
+"""Modules that are imported where they are first named: `upsample3d.volumes`. So is torch, which
+`dir` does not list, lest those who look at all that it lists import PyTorch."""
+
+if TYPE_CHECKING:
+    from . import aclnn as aclnn
+    from . import graph as graph
+    from . import reference as reference
+    from . import tiling as tiling
+    from . import torch as torch
+    from . import volumes as volumes
+else:  # hidden from type checkers, which would take every name
+
+    def __getattr__(name):
+        if name in (*_MODULES, "torch"):
+            return _import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__():
+        return sorted({*globals(), *_MODULES})
 
 
 def build_info() -> dict[str, object]:

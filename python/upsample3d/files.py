@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files in and out by their suffix: .npy, .npz with one array, NIfTI (.nii, .nii.gz).
+"""Files in and out by their suffix: .npy, .npz, NIfTI (.nii, .nii.gz).
 
 Nothing half-written is ever seen: a new file grows beside its place and takes it when it is whole.
 """
@@ -20,8 +20,10 @@ from typing import IO, Any
 
 import numpy as np
 
-from . import nifti
+from . import headers, nifti
+from .arguments import text
 from .axes import Array
+from .status import ParameterError
 
 PIECE = 1 << 20
 """Bytes that are written at a time: packing them takes some 20 ms, and then signals are heard."""
@@ -52,28 +54,37 @@ def suffix_of(path: Path) -> str:
     raise ValueError(f"has an unknown suffix, wanted one of {', '.join(SUFFIXES)}")
 
 
-def read(path: Path) -> Content:
-    """What a file holds; .npy and .nii files are mapped. Errors as they come, see `naming`."""
+def read(path: Path, array: str | None = None) -> Content:
+    """What a file holds; .npy and .nii files are mapped. Errors as they come, see `naming`.
+
+    array: which of an .npz of several.
+    """
     with path.open("rb"):  # what the system has to say comes before anything else
         pass
     suffix = suffix_of(path)
+    if array is not None and suffix != ".npz":
+        raise ParameterError(f"array is {text(array)}, wanted None: only .npz has arrays by name")
     if suffix == ".npy":
         mapped = np.lib.format.open_memmap(path, mode="r")
         return Content(np.asarray(mapped), None, None)
     if suffix == ".npz":
-        return Content(_read_npz(path), None, None)
+        return Content(_read_npz(path, array), None, None)
     data, scaled, header = nifti.read(path)
     return Content(np.asarray(data), scaled, header)
 
 
-def _read_npz(path: Path) -> Array:
+def _read_npz(path: Path, array: str | None) -> Array:
     with path.open("rb") as file:
         arrays = np.load(file, allow_pickle=False)
         if not isinstance(arrays, np.lib.npyio.NpzFile):
             raise ValueError("is not an .npz archive, wanted one")
-        if len(arrays.files) != 1:
-            raise ValueError(f"holds {len(arrays.files)} arrays {arrays.files}, wanted one")
-        found: Array = arrays[arrays.files[0]]
+        names = arrays.files
+        if array is not None and array not in names:
+            raise ParameterError(f"array is {text(array)}, wanted one of {', '.join(names)}")
+        if array is None and len(names) != 1:
+            choose = ", wanted one: choose it by name (array, --array)" if names else ", wanted one"
+            raise ValueError(f"holds {len(names)} arrays {names}{choose}")
+        found: Array = arrays[names[0] if array is None else array]
         return found
 
 
@@ -89,7 +100,7 @@ def check_place(path: Path, force: bool = True) -> None:
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise PermissionError(f"{path}: cannot be written")
     if not force and os.path.lexists(path):
-        raise FileExistsError(f"{path}: exists, wanted a new file (or force, --force)")
+        raise FileExistsError(f"{path}: exists already; force (--force) would replace it")
 
 
 Write = Callable[[Array], None]
@@ -107,11 +118,11 @@ def writing(
     """A function that takes the array's elements, contiguous parts in the order of memory.
 
     The file is there when the block has ended well, and not before; whatever else happens, an
-    interrupt or a full disk, leaves nothing. header: NIfTI's, of nifti.header_of. OSError: the
+    interrupt or a full disk, leaves nothing. header: NIfTI's, of headers.header_of. OSError: the
     system cannot write.
     """
     suffix = suffix_of(path)
-    begin = nifti.beginning(header) if header is not None else _npy_header(shape, dtype, fortran)
+    begin = headers.beginning(header) if header is not None else _npy_header(shape, dtype, fortran)
     with _replacing(path, force) as file, _packed(file, suffix) as stream:
 
         def write(part: Array) -> None:
@@ -178,7 +189,7 @@ def naming(path: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (MemoryError, ModuleNotFoundError) as failure:
+    except (MemoryError, ModuleNotFoundError, ParameterError) as failure:
         raise type(failure)(f"{path}: {one_line(failure)}") from failure
     except OSError as failure:
         raise type(failure)(f"{path}: {failure.strerror or one_line(failure)}") from failure
