@@ -100,7 +100,7 @@ def check_place(path: Path, force: bool = True) -> None:
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise PermissionError(f"{path}: cannot be written")
     if not force and os.path.lexists(path):
-        raise FileExistsError(f"{path}: exists already; force (--force) would replace it")
+        raise FileExistsError(f"{path}: exists already: --force (in Python force=True) replaces it")
 
 
 Write = Callable[[Array], None]

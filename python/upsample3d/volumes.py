@@ -89,10 +89,10 @@ def read(path: PathLike, data_format: str = "NCDHW", array: str | None = None) -
     unscaled float32 (.npy and .nii are then mapped). OSError: the file cannot be read. ValueError:
     it is not what its suffix says, or no volume. ModuleNotFoundError: NIfTI without nibabel.
     """
-    path = _path("path", path)
+    path, array = _path("path", path), _name(array)
     data_format = one_of("data_format", data_format, ("NCDHW", "NDHWC"))
     with naming(path):
-        content = files.read(path, _name(array))
+        content = files.read(path, array)
         fmt = data_format if content.header is None else "NIfTI"
         names = names_of(fmt, content.data.shape, most=4)
         real(content)
@@ -205,7 +205,7 @@ def _resample(
     force: bool,
     progress: bool,
 ) -> Written:
-    path, out = _path("path", path), _path("out", out)
+    path, out, array = _path("path", path), _path("out", out), _name(array)
     data_format = one_of("data_format", data_format, ("NCDHW", "NDHWC"))
     zyx = one_of("axes", axes, ORDERS) == "zyx"
     dtype = None if dtype is None else element("dtype", dtype).numpy
@@ -213,7 +213,7 @@ def _resample(
         suffix = files.suffix_of(out)
     files.check_place(out, force)
     with naming(path):
-        content = files.read(path, _name(array))
+        content = files.read(path, array)
         fmt = data_format if content.header is None else "NIfTI"
         lies = _axes_of(content.data, names_of(fmt, content.data.shape))
         work = computed_in(asked.op, content, dtype)
