@@ -45,7 +45,8 @@ def test_other_names_are_not_there():
 def test_type_checkers_know_them(tmp_path):
     pytest.importorskip("mypy")
     (tmp_path / "mypy.ini").write_text(
-        "[mypy]\nstrict = true\n[mypy-torch.*]\nfollow_imports = skip\nignore_missing_imports = 1\n"
+        "[mypy]\nstrict = true\n[mypy-torch.*,numpy.*]\nfollow_imports = skip\n"
+        "ignore_missing_imports = true\n"
     )
     (tmp_path / "use.py").write_text(
         "import upsample3d as up\n"
