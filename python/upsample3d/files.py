@@ -82,8 +82,8 @@ def _read_npz(path: Path, array: str | None) -> Array:
         if array is not None and array not in names:
             raise ParameterError(f"array is {text(array)}, wanted one of {', '.join(names)}")
         if array is None and len(names) != 1:
-            choose = ", wanted one: choose it by name (array, --array)" if names else ", wanted one"
-            raise ValueError(f"holds {len(names)} arrays {names}{choose}")
+            choose = ", or array (forward and backward: --array) to name it" if names else ""
+            raise ValueError(f"holds {len(names)} arrays {names}, wanted one{choose}")
         found: Array = arrays[names[0] if array is None else array]
         return found
 

@@ -55,7 +55,7 @@ def _range_is_gone(_: Any, done: Resampling) -> bool:
 def _slices_are_gone(found: Any, done: Resampling) -> bool:
     """Whether slices are others than those that were acquired: along z, where no axis is said."""
     axis = (int(found["dim_info"]) >> 4 & 3 or 3) - 1
-    return bool(done.place[axis, axis] != 1 or done.place[axis, 3] != 0)
+    return bool(done.place[axis, axis] != 1)  # then they are not shifted either
 
 
 def _meaning_is_gone(found: Any, done: Resampling) -> bool:
