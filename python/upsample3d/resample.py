@@ -61,7 +61,10 @@ def _options(parser: argparse.ArgumentParser, size: str, told: str, *, required:
     add("--data-format", choices=("NCDHW", "NDHWC"), default="NCDHW",
         help="the axis order of .npy and .npz, in and out, of which 4-D ones lack N and 3-D ones C "
         "(default: NCDHW); NIfTI's own is x, y, z, channels")  # fmt: skip
-    add("--force", action="store_true", help="replace OUT if it exists")
+    add("--force", action="store_true",
+        help="replace OUT if it exists: its permissions stay, a link still leads to it, and other "
+        "hard links keep the old file")  # fmt: skip
+    parser.set_defaults(unprinted=0)  # the file is there by then
 
 
 def three_sizes(text: str) -> tuple[int, ...]:
@@ -97,10 +100,13 @@ def _told(arguments: argparse.Namespace, function: Any, **size: Any) -> int:
     """Runs one of the functions of volumes, and prints what came of it."""
     if arguments.align_corners and arguments.op != "trilinear":
         raise ValueError(f"--align-corners is of trilinear, and --op is {arguments.op}")
-    written = function(
-        arguments.file, arguments.output, arguments.op, scales=arguments.scales,
-        align_corners=arguments.align_corners, rule=arguments.rule, dtype=arguments.dtype,
-        data_format=arguments.data_format, force=arguments.force, progress=True, **size,
-    )  # fmt: skip
+    try:
+        written = function(
+            arguments.file, arguments.output, arguments.op, scales=arguments.scales,
+            align_corners=arguments.align_corners, rule=arguments.rule, dtype=arguments.dtype,
+            data_format=arguments.data_format, force=arguments.force, progress=True, **size,
+        )  # fmt: skip
+    except FileExistsError:
+        raise FileExistsError(f"{arguments.output} exists already; --force replaces it") from None
     print(f"{arguments.output}: {' x '.join(map(str, written.shape))}, {written.dtype}")
     return 0

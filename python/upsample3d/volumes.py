@@ -21,13 +21,14 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm  # type: ignore[import-untyped]
 
-from . import files, nifti
+from . import files, nifti, places
 from .arguments import element, integers, one_of, text
 from .axes import FORMATS, Array, Axes, parts
 from .files import Content, naming
 from .grids import placement
 from .plan import Plan
 from .problem import MOVING
+from .process import undone_at_end
 from .status import ParameterTypeError
 
 PathLike = str | os.PathLike[str]
@@ -186,7 +187,7 @@ def _resample(
     path, out = _path("path", path), _path("out", out)
     with naming(out):
         suffix = files.suffix_of(out)
-    files.check_place(out, force)
+    places.check_place(out, force)
     with naming(path):
         content = files.read(path)
         axes = _axes_of(content, data_format)
@@ -211,10 +212,12 @@ def _resample(
         files.writing(out, shape, stored, into.fortran, header, force) as write,
         tqdm(
             total=math.prod(shape) * stored.itemsize, desc=path.name, unit="B", unit_scale=True,
-            delay=PATIENCE, disable=not progress or not sys.stderr.isatty(),
+            delay=PATIENCE, disable=not (progress and sys.stderr and sys.stderr.isatty()),
         ) as bar,
+        undone_at_end(bar.close),
     ):  # fmt: skip
-        for part in _made(plan, source, into, lambda x: _values(content, x, work)):
+        values = naming(path)(lambda x: _values(content, x, work))
+        for part in _made(plan, source, into, values):
             write(part.astype(stored, copy=False))
             bar.update(part.size * stored.itemsize)
     return Written(shape, stored)
@@ -277,6 +280,7 @@ def _computed_in(op: str, content: Content, dtype: Any) -> np.dtype[Any]:
 
 def _values(content: Content, x: Array, dtype: np.dtype[Any]) -> Array:
     """(A part of) a file's array as values of this dtype; no copy where it holds such."""
+    content.check()
     with np.errstate(over="ignore"):  # beyond the dtype is inf, for the caller to judge
         return np.asarray(x if content.scaled is None else content.scaled(x), dtype)
 
