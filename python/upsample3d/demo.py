@@ -62,7 +62,8 @@ def run(path: Path | None, size: int, steps: int, output: Path) -> bool:
           f"PSNR {before:.2f} -> {after:.2f} dB")  # fmt: skip
     throughput()
     shown = f", channel 0 of {truth.shape[1]}" if truth.shape[1] > 1 else ""
-    heading = f"{name[-60:]}{shown}: recovered by gradient descent with the exact adjoint"
+    drawn = name[-60:].encode("utf-8", "backslashreplace").decode()
+    heading = f"{drawn}{shown}: recovered by gradient descent with the exact adjoint"
     show(output, truth, found, volume.spacing(), heading)
 
     # What is fitted already down to float32's rounding cannot be fitted better.

@@ -183,12 +183,11 @@ def _packed(file: IO[bytes], suffix: str) -> Iterator[Callable[[Any], object]]:
 def _archived(file: IO[bytes], name: str) -> Iterator[Callable[[Any], object]]:
     """What writes the one member of a zip archive.
 
-    An archive that is not finished still wants to write its end whenever it is collected: by then
-    it writes to memory.
+    A member that is not finished writes its end when it is collected: then, to memory.
     """
     sink = Sink(file)
     try:
-        archive = zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=FASTEST)
+        archive = Archive(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=FASTEST)
         member = archive.open(name, "w", force_zip64=True)
         yield member.write
         member.close()
@@ -196,6 +195,13 @@ def _archived(file: IO[bytes], name: str) -> Iterator[Callable[[Any], object]]:
     except BaseException:
         sink.file = io.BytesIO()
         raise
+
+
+class Archive(zipfile.ZipFile):
+    """A zip archive that is not finished unless it is closed."""
+
+    def __del__(self) -> None:
+        pass
 
 
 class Sink:
