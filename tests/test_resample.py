@@ -255,7 +255,11 @@ def test_same_input_same_bytes(tmp_path):
         ),
         (lambda x, y: volumes.forward(x, None, scales=2), up.ParameterTypeError, "out is None"),
         (lambda x, y: volumes.read(3.5), up.ParameterTypeError, "path is 3.5, wanted the path"),
-        (lambda x, y: volumes.forward(x, x, scales=2), FileExistsError, "exists already: --force"),
+        (
+            lambda x, y: volumes.forward(x, x, scales=2),
+            FileExistsError,
+            "exists already; force=True",
+        ),
         (
             lambda x, y: volumes.forward(x, y, "trilinear_backward", scales=2),
             up.ParameterError,

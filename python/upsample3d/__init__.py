@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """3-D up-sampling and its gradients on CPUs: fast, and with bits that never change."""
 
-from __future__ import annotations
+from . import start as _start  # before all else, even __future__: see there
 
+# isort: split
 from importlib import import_module as _import_module
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
 from . import cpu as _cpu
-from . import levels as _levels
+
+try:
+    from . import levels as _levels
+except ImportError as _failure:
+    _start.refuse(_failure)
+    raise
 from .bands import Band
 from .functional import (
     bands,

@@ -52,5 +52,6 @@ def real(content: Content) -> None:
 
 def values(content: Content, x: Array, dtype: np.dtype[Any]) -> Array:
     """(A part of) a file's array as values of this dtype; no copy where it holds such."""
+    content.check()
     with np.errstate(over="ignore"):  # beyond the dtype is inf, for the caller to judge
         return np.asarray(x if content.scaled is None else content.scaled(x), dtype)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -89,7 +88,10 @@ def _options(parser: argparse.ArgumentParser, size: str, told: str) -> None:
         help="what D, H, W of .npy and .npz are where the other file, or REF, has x, y, z "
         "(default: xyz); sizes stay in FILE's axis order")  # fmt: skip
     add("--array", metavar="NAME", help="which array of an .npz of several is meant")
-    add("--force", action="store_true", help="replace OUT if it exists")
+    add("--force", action="store_true",
+        help="replace OUT if it exists: its permissions stay, a link still leads to it, and other "
+        "hard links keep the old file")  # fmt: skip
+    parser.set_defaults(unprinted=0)  # the file is there by then
 
 
 def three_sizes(text: str) -> tuple[int, ...]:
@@ -136,16 +138,17 @@ def _told(arguments: argparse.Namespace, function: Any, **size: Any) -> int:
     """Runs one of the functions of volumes, and prints what came of it, and what it remarked."""
     if arguments.align_corners and arguments.op != "trilinear":
         raise ValueError(f"--align-corners is of trilinear, and --op is {arguments.op}")
-    with warnings.catch_warnings(record=True) as remarks:
-        warnings.simplefilter("always", volumes.VolumeWarning)
-        written = function(
-            arguments.file, arguments.output, arguments.op, scales=arguments.scales,
-            like=arguments.like, align_corners=arguments.align_corners, rule=arguments.rule,
-            dtype=arguments.dtype, array=arguments.array, axes=arguments.axes,
-            data_format=arguments.data_format, force=arguments.force, progress=True, **size,
-        )  # fmt: skip
+    try:
+        with warnings.catch_warnings(record=True) as remarks:  # of no interest where it fails
+            written = function(
+                arguments.file, arguments.output, arguments.op, scales=arguments.scales,
+                like=arguments.like, align_corners=arguments.align_corners, rule=arguments.rule,
+                dtype=arguments.dtype, array=arguments.array, axes=arguments.axes,
+                data_format=arguments.data_format, force=arguments.force, progress=True, **size,
+            )  # fmt: skip
+    except FileExistsError:
+        raise FileExistsError(f"{arguments.output} exists already; --force replaces it") from None
     print(f"{arguments.output}: {' x '.join(map(str, written.shape))}, {written.dtype}")
     for remark in remarks:
-        if issubclass(remark.category, volumes.VolumeWarning) and sys.stderr is not None:
-            print(f"upsample3d: warning: {remark.message}", file=sys.stderr)
+        warnings.showwarning(remark.message, remark.category, remark.filename, remark.lineno)
     return 0

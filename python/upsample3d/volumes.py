@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm  # type: ignore[import-untyped]
 
-from . import files, headers, nifti, notices, targets
+from . import files, headers, nifti, notices, places, targets
 from .arguments import element, one_of, text
 from .axes import FORMATS, ORDERS, Array, Axes, names_of, parts, turned
 from .elements import computed_in, real, stored_in, values
@@ -32,6 +32,7 @@ from .notices import GridWarning as GridWarning
 from .notices import LabelWarning as LabelWarning
 from .notices import VolumeWarning as VolumeWarning
 from .plan import Plan
+from .process import undone_at_end
 from .status import ParameterTypeError
 from .targets import Asked
 
@@ -211,7 +212,7 @@ def _resample(
     dtype = None if dtype is None else element("dtype", dtype).numpy
     with naming(out):
         suffix = files.suffix_of(out)
-    files.check_place(out, force)
+    places.check_place(out, force)
     with naming(path):
         content = files.read(path, array)
         fmt = data_format if content.header is None else "NIfTI"
@@ -244,10 +245,12 @@ def _resample(
         files.writing(out, shape, stored, into.fortran, header, force) as write,
         tqdm(
             total=math.prod(shape) * stored.itemsize, desc=path.name, unit="B", unit_scale=True,
-            delay=PATIENCE, disable=not progress or not sys.stderr.isatty(),
+            delay=PATIENCE, disable=not (progress and sys.stderr and sys.stderr.isatty()),
         ) as bar,
+        undone_at_end(bar.close),
     ):  # fmt: skip
-        for part in _made(plan, source, into, lambda x: values(content, x, work)):
+        valued = naming(path)(lambda x: values(content, x, work))
+        for part in _made(plan, source, into, valued):
             write(part.astype(stored, copy=False))
             bar.update(part.size * stored.itemsize)
     return Written(shape, stored)
