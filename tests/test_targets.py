@@ -57,6 +57,17 @@ def test_scales_with_the_digits_that_people_write(tmp_path):
     assert written.shape == (209, 3, 4)  # PyTorch's floor of 30 * 6.999999999999999
 
 
+def test_a_single_voxel_of_less_than_half_is_the_whole_axis(tmp_path):
+    """Its scale would place its centre beyond the last voxel, and its box beyond the volume's."""
+    x = nifti(tmp_path / "x.nii", (6, 7, 8))
+    volumes.forward(tmp_path / "x.nii", tmp_path / "y.nii", scales=(0.01, 0.07, 1))
+    new = nibabel.load(tmp_path / "y.nii")
+    np.testing.assert_array_equal(
+        np.asarray(new.dataobj), up.trilinear(x[None, None], (1, 1, 8))[0, 0]
+    )
+    np.testing.assert_allclose(box(new.affine, new.shape), box(AFFINE, x.shape), atol=1e-5)
+
+
 def test_the_scale_that_gives_a_size_still_drives_the_arithmetic(tmp_path):
     x = RNG.random((10, 10, 10), dtype=np.float32)
     np.save(tmp_path / "x.npy", x)

@@ -21,12 +21,17 @@ from .sizes import scaled_size
 from .status import ParameterError, ParameterTypeError
 
 Three = tuple[int, int, int]
+Scales = tuple[float | None, ...]
 
 RELATIVE = 1e-6
 """Of a size: what the few digits of scales and of voxel sizes in files take from it or add."""
 
 MOST_LOST = 0.01
 """Voxels that this may be at most."""
+
+HALF = 0.5
+"""Voxels below which a product makes a voxel that its scale cannot place: its centre would lie
+beyond the axis. The one voxel then has the whole of it."""
 
 LIKE = 1e-3
 """Voxels that a reference may lie off its place."""
@@ -41,7 +46,7 @@ class Asked:
 
     op: str
     size: tuple[int, ...] | None
-    scales: tuple[float | None, ...]
+    scales: Scales
     spacing: tuple[float, ...] | None
     like: Path | None
     align_corners: bool
@@ -56,10 +61,12 @@ class Asked:
 class Target:
     """A result's grid: its D, H, W (None: as the plan finds them), how it lies, and whose it is.
 
-    reference: the header whose grid it is to the bit; None: what the placement says.
+    scales: those that drive the arithmetic. reference: the header whose grid it is to the bit;
+    None: what the placement says.
     """
 
     size: tuple[int, ...] | None
+    scales: Scales
     align_corners: bool
     reference: Any = None
 
@@ -101,16 +108,21 @@ def target(wanted: Asked, path: Path, sizes: Three, header: Any, turned: bool) -
     """
     if wanted.like is not None:
         return _like(wanted, wanted.like, path, sizes, header, turned)
-    size = wanted.size
     if wanted.spacing is not None:
         size = _spaced(wanted, wanted.spacing, path, sizes, header)
-    elif size is None and None not in wanted.scales:
-        size = tuple(
-            scaled_size(i, scale, wanted.rule, RELATIVE)
-            for i, scale in zip(sizes, wanted.scales, strict=True)
-            if scale is not None
-        )
-    return Target(size, wanted.align_corners)
+        return Target(size, wanted.scales, wanted.align_corners)
+    if wanted.size is not None or wanted.backward or not all(map(_counts, wanted.scales)):
+        return Target(wanted.size, wanted.scales, wanted.align_corners)
+    axes = [(i, s) for i, s in zip(sizes, wanted.scales, strict=True) if s is not None]
+    return Target(
+        tuple(scaled_size(i, scale, wanted.rule, RELATIVE) for i, scale in axes),
+        tuple(scale if wanted.rule == "torch" or i * scale >= HALF else None for i, scale in axes),
+        wanted.align_corners,
+    )
+
+
+def _counts(scale: float | None) -> bool:
+    return scale is not None and scale > 0
 
 
 def plan(wanted: Asked, goal: Target, shape: tuple[int, ...], work: np.dtype[Any]) -> Plan:
@@ -119,7 +131,7 @@ def plan(wanted: Asked, goal: Target, shape: tuple[int, ...], work: np.dtype[Any
     if wanted.backward:
         size = {"input_size": (*shape[:2], *(goal.size or ()))}
     return Plan(
-        wanted.op, shape, work, scales=wanted.scales, align_corners=goal.align_corners,
+        wanted.op, shape, work, scales=goal.scales, align_corners=goal.align_corners,
         rule=wanted.rule, **size,
     )  # fmt: skip
 
@@ -192,7 +204,8 @@ def _like(wanted: Asked, like: Path, path: Path, sizes: Three, header: Any, turn
             raise ValueError(f"has the sizes {shape}, wanted x, y, z")
     size = shape[:3]
     if header is None:
-        return Target(size[::-1] if turned else size, wanted.align_corners, reference)
+        size = size[::-1] if turned else size
+        return Target(size, wanted.scales, wanted.align_corners, reference)
     here, there = nifti.affines_in_one_unit(header, reference)
     grids = [(size, there), (sizes, here)] if wanted.backward else [(sizes, here), (size, there)]
     apart = {}
@@ -202,7 +215,7 @@ def _like(wanted: Asked, like: Path, path: Path, sizes: Three, header: Any, turn
         apart[corners] = voxels_apart(inner @ among, outer, o)
     for corners in _possible(wanted):
         if apart[corners] <= LIKE:
-            return Target(size, corners, reference)
+            return Target(size, wanted.scales, corners, reference)
     raise ParameterError(_elsewhere(wanted, like, path, here, there, apart))
 
 
@@ -212,7 +225,7 @@ def _possible(wanted: Asked) -> tuple[bool, ...]:
         return (False,)
     if wanted.align_corners:
         return (True,)
-    return (False, True) if set(wanted.scales) == {None} else (False,)
+    return (False,) if any(map(_counts, wanted.scales)) else (False, True)
 
 
 def _elsewhere(
