@@ -218,7 +218,7 @@ def large(folder):
 @pytest.mark.parametrize("suffix", ["npy", "npz", "nii.gz"])
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_interrupt_leaves_nothing(tmp_path, suffix, sent):
-    """More signals in test_process.py."""
+    """More signals in test_signals.py."""
     large(tmp_path)
     process = subprocess.Popen(
         [*COMMAND, "forward", "x.npy", "--output-size", "512,2048,1024", "-o", f"y.{suffix}"],

@@ -198,9 +198,9 @@ def _packed(file: IO[bytes], suffix: str) -> Iterator[Callable[[Any], object]]:
 def _archived(file: IO[bytes], name: str) -> Iterator[Callable[[Any], object]]:
     """What writes the one member of a zip archive.
 
-    A member that is not finished writes its end when it is collected: then, to memory.
+    A member that is not finished writes its end when it is collected, to a file closed long ago.
     """
-    sink = Sink(file)
+    sink: Any = Sink(file)
     try:
         archive = Archive(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=FASTEST)
         member = archive.open(name, "w", force_zip64=True)
@@ -208,7 +208,7 @@ def _archived(file: IO[bytes], name: str) -> Iterator[Callable[[Any], object]]:
         member.close()
         archive.close()
     except BaseException:
-        sink.file = io.BytesIO()
+        sink.file = None
         raise
 
 
@@ -220,13 +220,23 @@ class Archive(zipfile.ZipFile):
 
 
 class Sink:
-    """A file to write to, which may become another."""
+    """A file to write to as long as it is there; afterwards, what is written is lost."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        self.file = file
+        self.file: IO[bytes] | None = file
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.file, name)
+    def write(self, data: Any) -> int:
+        return self.file.write(data) if self.file else len(data)
+
+    def seek(self, place: int) -> int:
+        return self.file.seek(place) if self.file else place
+
+    def tell(self) -> int:
+        return self.file.tell() if self.file else 0
+
+    def flush(self) -> None:
+        if self.file:
+            self.file.flush()
 
 
 @contextmanager
