@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a caller of the operators holds: types, formats, tensors and int arrays, by CANN's names.
+"""What a caller of the operators holds: tensors and int arrays, by CANN's names.
 
-Source: aclDataType, aclFormat, aclCreateTensor and their companions of CANN's headers. A creator
-returns None where it refuses, a destroyer a status; aclGetRecentErrMsg() says why.
+Source: aclCreateTensor and its companions of CANN's headers. A creator returns None where it
+refuses, a destroyer a status; aclGetRecentErrMsg() says why.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from typing import Any, final
 
-import ml_dtypes
 import numpy as np
 
 from . import buffers, layout
+from .acltypes import ACL_FORMAT_NCDHW, OF_NUMPY, aclDataType, aclFormat
 from .buffers import Array
 from .foreign import (
     MOST_READ,
@@ -31,62 +30,6 @@ from .foreign import (
 from .status import ParameterError, ParameterTypeError
 
 Sizes = tuple[int, ...]
-
-
-class aclDataType(IntEnum):
-    """Element types. numpy: NumPy's type of the same elements."""
-
-    ACL_FLOAT = 0
-    ACL_FLOAT16 = 1
-    ACL_INT8 = 2
-    ACL_INT32 = 3
-    ACL_UINT8 = 4
-    ACL_INT16 = 6
-    ACL_INT64 = 9
-    ACL_DOUBLE = 11
-    ACL_BOOL = 12
-    ACL_STRING = 13
-    ACL_COMPLEX64 = 16
-    ACL_COMPLEX128 = 17
-    ACL_BF16 = 27
-
-    @property
-    def numpy(self) -> np.dtype[Any]:
-        return _NUMPY[self]
-
-
-class aclFormat(IntEnum):
-    """What the axes of a tensor are."""
-
-    ACL_FORMAT_UNDEFINED = -1
-    ACL_FORMAT_NCHW = 0
-    ACL_FORMAT_NHWC = 1
-    ACL_FORMAT_ND = 2
-    ACL_FORMAT_NDHWC = 27
-    ACL_FORMAT_NCDHW = 30
-
-
-ACL_FLOAT, ACL_FLOAT16 = aclDataType.ACL_FLOAT, aclDataType.ACL_FLOAT16
-ACL_DOUBLE, ACL_BF16 = aclDataType.ACL_DOUBLE, aclDataType.ACL_BF16
-ACL_FORMAT_ND = aclFormat.ACL_FORMAT_ND
-ACL_FORMAT_NDHWC, ACL_FORMAT_NCDHW = aclFormat.ACL_FORMAT_NDHWC, aclFormat.ACL_FORMAT_NCDHW
-
-_NUMPY: dict[aclDataType, np.dtype[Any]] = {
-    aclDataType.ACL_FLOAT: np.dtype(np.float32),
-    aclDataType.ACL_FLOAT16: np.dtype(np.float16),
-    aclDataType.ACL_INT8: np.dtype(np.int8),
-    aclDataType.ACL_INT32: np.dtype(np.int32),
-    aclDataType.ACL_UINT8: np.dtype(np.uint8),
-    aclDataType.ACL_INT16: np.dtype(np.int16),
-    aclDataType.ACL_INT64: np.dtype(np.int64),
-    aclDataType.ACL_DOUBLE: np.dtype(np.float64),
-    aclDataType.ACL_BOOL: np.dtype(np.bool_),
-    aclDataType.ACL_STRING: np.dtype("S1"),
-    aclDataType.ACL_COMPLEX64: np.dtype(np.complex64),
-    aclDataType.ACL_COMPLEX128: np.dtype(np.complex128),
-    aclDataType.ACL_BF16: np.dtype(ml_dtypes.bfloat16),
-}
-_ACL = {dtype: number for number, dtype in _NUMPY.items()}
 
 
 @final
@@ -116,7 +59,7 @@ class AclTensor:
                 raise ParameterTypeError(f"array is a {kind(array)}, wanted a NumPy array")
             with reading("array", array, "a NumPy array"):
                 view = np.ndarray.view(array, np.ndarray)
-            if view.dtype not in _ACL:
+            if view.dtype not in OF_NUMPY:
                 raise ParameterTypeError(
                     f"array has dtype {view.dtype.str!r}, wanted a type of aclDataType"
                 )
@@ -128,7 +71,7 @@ class AclTensor:
     @property
     def dtype(self) -> aclDataType:
         """The element type."""
-        return _ACL[self.view.dtype]
+        return OF_NUMPY[self.view.dtype]
 
     @property
     def view_shape(self) -> Sizes:
@@ -140,7 +83,7 @@ class AclTensor:
     def strides(self) -> Sizes | None:
         """The view's strides in elements; None where they are no whole numbers of elements."""
         size = self.view.itemsize
-        whole = not any(stride % size for stride in self.view.strides)
+        whole = size > 0 and not any(stride % size for stride in self.view.strides)
         return tuple(stride // size for stride in self.view.strides) if whole else None
 
     def __repr__(self) -> str:
@@ -162,7 +105,8 @@ def aclCreateTensor(
 
     CANN's viewDimsNum and storageDimsNum are left out: sequences know their lengths. data: a
     contiguous buffer, at least as long as the elements of storage_dims, and if it is a NumPy array,
-    of data_type's itemsize or of bytes; None where there are no elements. strides, offset: in
+    of data_type's itemsize or of bytes; None where there are no elements. Of types that NumPy has
+    not, such as ACL_INT4, it is not looked at: no operator takes them. strides, offset: in
     elements; strides None means contiguous; those of axes of size 1 do not matter. Refused: a view
     that leaves its storage, a storage larger than its buffer, and memory that is misaligned for its
     elements.
@@ -235,7 +179,7 @@ def tensor_of(name: str, given: Any) -> AclTensor:
         raise ParameterError(f"{name} is destroyed, wanted a tensor that is alive")
     if (
         type(tensor.view) is not np.ndarray
-        or tensor.view.dtype not in _ACL
+        or tensor.view.dtype not in OF_NUMPY
         or type(tensor.format) is not aclFormat
     ):
         raise ParameterTypeError(f"{name} is made by hand, wanted one made by a creator")

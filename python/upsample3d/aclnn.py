@@ -20,23 +20,14 @@ from __future__ import annotations
 from threading import Lock
 from typing import Any
 
-from . import buffers, cpu, foreign, layout
+from . import acltypes, buffers, cpu, foreign, layout
 from .acl import (
-    ACL_BF16,
-    ACL_DOUBLE,
-    ACL_FLOAT,
-    ACL_FLOAT16,
-    ACL_FORMAT_NCDHW,
-    ACL_FORMAT_ND,
-    ACL_FORMAT_NDHWC,
     AclTensor,
     Sizes,
     aclCreateIntArray,
     aclCreateTensor,
-    aclDataType,
     aclDestroyIntArray,
     aclDestroyTensor,
-    aclFormat,
 )
 from .aclnn_checks import (
     EXACT,
@@ -50,6 +41,7 @@ from .aclnn_checks import (
     read,
 )
 from .aclnn_limits import documented_limit_violations
+from .acltypes import *  # noqa: F403 - every type and format of CANN's
 from .buffers import Array
 from .foreign import aclGetRecentErrMsg, aclnnStatus, refuse
 from .plan import Plan
@@ -273,23 +265,14 @@ __all__ = [
     "ACLNN_ERR_PARAM_NULLPTR",
     "ACLNN_ERR_RUNTIME_ERROR",
     "ACLNN_SUCCESS",
-    "ACL_BF16",
-    "ACL_DOUBLE",
-    "ACL_FLOAT",
-    "ACL_FLOAT16",
-    "ACL_FORMAT_NCDHW",
-    "ACL_FORMAT_ND",
-    "ACL_FORMAT_NDHWC",
     "ACL_SUCCESS",
     "AclOpExecutor",
     "AclTensor",
     "aclCreateIntArray",
     "aclCreateTensor",
-    "aclDataType",
     "aclDestroyAclOpExecutor",
     "aclDestroyIntArray",
     "aclDestroyTensor",
-    "aclFormat",
     "aclGetRecentErrMsg",
     "aclSetAclOpExecutorRepeatable",
     "aclnnStatus",
@@ -301,3 +284,4 @@ __all__ = [
     "aclnnUpsampleTrilinear3dBackwardGetWorkspaceSize",
     "documented_limit_violations",
 ]
+__all__ += acltypes.__all__

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from . import buffers, foreign, layout
-from .acl import AclTensor, Sizes, aclDataType, aclFormat, tensor_of
+from .acl import AclTensor, Sizes, tensor_of
+from .acltypes import aclDataType, aclFormat
 from .arguments import MOST, MOST_SCALE
 from .buffers import Array
 from .status import ParameterError

@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from . import aclnn_limits, layout
-from .acl import Sizes, aclDataType, aclFormat
+from .acl import Sizes
 from .aclnn import plan_of
 from .aclnn_checks import OPERATORS, Call, Scales, Tensor, check, sizes_in_int32
+from .acltypes import aclDataType, aclFormat
 from .arguments import MOST
 from .chips import CHIPS, KERNELS, Tiling
 from .cores import MatrixTiling, Pass, SimtTiling
@@ -29,7 +30,7 @@ LONGEST = 8
 """Sizes that an option may list, more than any that is legal."""
 
 FORMATS = ("NCDHW", "NDHWC", "ND", "NCHW", "NHWC")
-DTYPES = {dtype.numpy.name: dtype for dtype in aclDataType if dtype is not aclDataType.ACL_STRING}
+DTYPES = {dtype.title: dtype for dtype in aclDataType}
 SHORT = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
 DTYPES |= {short: DTYPES[name] for short, name in SHORT.items()}
 
