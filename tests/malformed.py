@@ -22,19 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from strange import ERRORS, NUMBERS, STRANGE, TENSORS, NamelessError, Unspeakable, raising
 from test_aclnn_checks import LAST, OPS, arguments
-from test_aclnn_fuzz import (
-    ERRORS,
-    NUMBERS,
-    POSITIONS,
-    STATUSES,
-    STRANGE,
-    TENSORS,
-    NamelessError,
-    Unspeakable,
-    pixels,
-    raising,
-)
+from test_aclnn_fuzz import POSITIONS, STATUSES, pixels
 
 import upsample3d as up
 from upsample3d import aclnn

@@ -26,6 +26,7 @@ from .foreign import (
     not_null,
     reading,
     refuse,
+    told,
 )
 from .status import ParameterError, ParameterTypeError
 
@@ -121,7 +122,7 @@ def aclCreateTensor(
         first = int64("offset", offset)
         _check_inside(shape, steps, first, math.prod(storage))
         memory = _memory(data, math.prod(storage), dtype)
-        with reading("viewDims", shape, f"sizes that NumPy can hold, not {shape}"):
+        with reading("viewDims", shape, f"sizes that NumPy can hold, not {told(shape)}"):
             view: Array = np.ndarray(
                 shape, dtype, memory, first * dtype.itemsize, [s * dtype.itemsize for s in steps]
             )
@@ -196,7 +197,7 @@ def _axes(name: str, given: Any) -> Sizes:
 def _sizes(name: str, given: Any) -> Sizes:
     sizes = _axes(name, given)
     if min(sizes, default=0) < 0:
-        raise ParameterError(f"{name} is {sizes}, wanted sizes >= 0")
+        raise ParameterError(f"{name} is {told(sizes)}, wanted sizes >= 0")
     return sizes
 
 
@@ -209,9 +210,14 @@ def _check_inside(shape: Sizes, steps: Sizes, first: int, storage: int) -> None:
         low, high = first, first - 1
     if low < 0 or high >= storage:
         raise ParameterError(
-            f"offset is {first}, strides are {steps}: the view has elements {low} to {high}, "
-            f"wanted 0 to {storage - 1}, those of storageDims"
+            f"offset is {first}, strides are {told(steps)}: the view has elements {low} to {high}, "
+            f"wanted 0 to {_count(storage - 1)}, those of storageDims"
         )
+
+
+def _count(number: int) -> str:
+    """A number in words that 64 sizes of 64 bits do not make long."""
+    return str(number) if number < 2**63 else "2^63 or more"
 
 
 def _memory(data: Any, count: int, dtype: np.dtype[Any]) -> Array:
@@ -225,7 +231,9 @@ def _memory(data: Any, count: int, dtype: np.dtype[Any]) -> Array:
     with reading("tensorData", data, "a contiguous buffer without objects"):
         memory = buffers.bytes_of(data)
     if memory.nbytes < size:
-        raise ParameterError(f"tensorData has {memory.nbytes} bytes, wanted {size} for storageDims")
+        raise ParameterError(
+            f"tensorData has {memory.nbytes} bytes, wanted {_count(size)} for storageDims"
+        )
     return memory
 
 
@@ -235,12 +243,12 @@ def _storage(data: Any, dtype: np.dtype[Any]) -> Array:
         array: Array = np.ndarray.view(data, np.ndarray)
     if not array.flags.c_contiguous:
         raise ParameterError(
-            f"tensorData has strides of {array.strides} bytes for {array.shape}, wanted the "
-            "contiguous array under it, with strides and offset, or AclTensor.from_array"
+            f"tensorData has strides of {told(array.strides)} bytes for {told(array.shape)}, "
+            "wanted the contiguous array under it, with strides and offset, or AclTensor.from_array"
         )
     if array.itemsize not in (1, dtype.itemsize):
         raise ParameterError(
-            f"tensorData has dtype {array.dtype}, wanted {dtype}, another of {dtype.itemsize} "
+            f"tensorData has dtype {array.dtype.name}, wanted {dtype}, another of {dtype.itemsize} "
             "bytes, or bytes"
         )
     return array

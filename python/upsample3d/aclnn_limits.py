@@ -66,7 +66,7 @@ def _broken(call: Call) -> Iterator[str]:
             yield f"{axis} of {name} is {size}, documented: at most 2^20 = {MOST_SIZE}"
     for name, tensor in (("gradOut", call.grad_out), ("gradInput", call.grad_input)):
         if 0 in tensor.shape:
-            yield f"{name} has shape {tensor.shape}, documented: no empty tensors"
+            yield f"{name} has shape {foreign.told(tensor.shape)}, documented: no empty tensors"
     elements = n * c * (o_d * o_h * o_w + i_d * i_h * i_w + o_d * o_h * i_w + o_d * i_h * i_w)
     size = elements * call.grad_out.dtype.numpy.itemsize
     if size >= MOST_BYTES:
