@@ -11,11 +11,12 @@ import pytest
 from strange import ERRORS, NUMBERS, STRANGE, TENSORS, Counts, Measure, raising
 from test_aclnn_checks import OPS, arguments, each_op
 from test_aclnn_fuzz import POSITIONS
-from test_graph import FIVE, TEN, every
+from test_agnostic import FTZ_DAZ, TO_ZERO, UPWARD, Mode, x86
+from test_graph import FIVE, TEN, every, refused
 from test_tiling_mistakes import CUBE, each_plan
 
 import upsample3d as up
-from upsample3d import aclnn, tiling
+from upsample3d import aclnn, graph, tiling
 from upsample3d.graph import InferShapeError, KernelNotFoundError, TilingError
 
 LONGEST = 1000
@@ -160,8 +161,7 @@ def test_sequences_are_not_read_to_their_end(plan, operator):
 
 def test_a_long_list_of_zeros_is_not_empty():
     """Only its beginning is read: the rest could say otherwise."""
-    from upsample3d.graph import UpsampleNearestExact3dGrad as operator
-
+    operator = graph.UpsampleNearestExact3dGrad
     assert operator.infer_shape(TEN, FIVE, [0] * 64) == FIVE
     with pytest.raises(InferShapeError, match="output_size is "):
         operator.infer_shape(TEN, FIVE, [0] * 64 + [10])
@@ -198,3 +198,44 @@ def test_names_and_lists_in_messages_are_short():
     assert aclnn.aclGetRecentErrMsg() == said
     assert aclnn.aclCreateIntArray(type("T" * 3_000_000, (), {})(), 1) is None
     assert aclnn.aclGetRecentErrMsg().startswith("value is a " + "T" * 100 + ", wanted")
+
+
+# ---- Other floating-point modes ----
+
+
+def answers():
+    """What everything says of scales that are subnormal in float32 or in float64."""
+    tiny = (1e-40, 2.0, 5e-324)
+    exact = graph.UpsampleNearestExact3dGrad
+    given = arguments(gradOut=(1, 1, 2, 2, 2), gradInput=(1, 1, 1, 1, 1))
+    tensors = {name: given[name] for name in ("gradOut", "gradInput")}
+    sizes = {"outputSize": (2, 2, 2), "inputSize": (1, 1, 1, 1, 1)}
+    limits = aclnn.documented_limit_violations
+    return [
+        tiling.nearest_950(TEN, FIVE, scales=tiny),
+        tiling.nearest_a2(TEN, FIVE, scales=tiny),
+        tiling.trilinear_a2(TEN, FIVE, inverse_scales=(2.0, 0.5, 5e-324)),
+        str(refused(exact, TEN, FIVE, scales=tiny)),
+        limits("nearest_backward", **tensors, **sizes, scales=(2.0, 2.0, 5e-324)),
+        op_status(scalesD=2.0, scalesH=2.0, scalesW=5e-324),
+    ]
+
+
+def op_status(**scales):
+    status, _, _ = OPS["exact"].prepare(arguments(**scales))
+    return status, aclnn.aclGetRecentErrMsg() if status else ""
+
+
+@x86
+@pytest.mark.parametrize("bits", [FTZ_DAZ, UPWARD, FTZ_DAZ | TO_ZERO], ids=hex)
+def test_answers_do_not_depend_on_the_callers_mode(bits):
+    wanted, mode = answers(), Mode()
+    assert wanted[0].scales[0] > 0
+    assert len(wanted[4]) == 1  # floor(1 * 5e-324) = 0
+    before = mode.get()
+    try:
+        mode.set(before | bits)
+        found = answers()
+    finally:
+        mode.set(before)
+    assert found == wanted

@@ -84,7 +84,7 @@ class Operator:
         input size * scale, the product in float32. N and C are not compared. Raises
         InferShapeError.
         """
-        return cpu.in_default_mode(self._infer, grad_output_shape, self._bind(values, named))[0]
+        return cpu.in_default_mode(self._read_all, grad_output_shape, values, named)[0]
 
     def infer_dtype(self, dtype: Any, /) -> np.dtype[Any]:
         """The type of grad_input: grad_output's, one that the IR admits. Raises InferShapeError."""
@@ -102,10 +102,10 @@ class Operator:
         grad_output is no array.
         """
         grad_output = buffers.check_array("grad_output", grad_output)
-        return cpu.in_default_mode(self._plan, grad_output, self._bind(values, named))(grad_output)
+        return cpu.in_default_mode(self._plan, grad_output, values, named)(grad_output)
 
-    def _plan(self, grad_output: Array, attributes: Values) -> Plan:
-        shape, scales = self._infer(grad_output.shape, attributes)
+    def _plan(self, grad_output: Array, values: tuple[Any, ...], named: Mapping[str, Any]) -> Plan:
+        shape, scales, attributes = self._read_all(grad_output.shape, values, named)
         dtype = self.infer_dtype(grad_output.dtype)
         self._check(grad_output.shape, shape, scales)
         if dtypes.find(dtype) is None:
@@ -122,6 +122,13 @@ class Operator:
             )
         except (ParameterError, ParameterTypeError) as error:
             raise TilingError(f"{self.name}: {error}") from None
+
+    def _read_all(
+        self, grad_output_shape: Any, values: tuple[Any, ...], named: Mapping[str, Any]
+    ) -> tuple[Five, tuple[float, ...], Values]:
+        """The shape of grad_input, three scales, and the value of every attribute."""
+        attributes = self._bind(values, named)
+        return *self._infer(grad_output_shape, attributes), attributes
 
     def _bind(self, values: tuple[Any, ...], named: Mapping[str, Any]) -> Values:
         """The value of every attribute, as its reader returns it."""
