@@ -33,7 +33,7 @@ MAY_IMPORT = {
     "acltypes": set(),
     "acl": {"acltypes", "buffers", "foreign", "layout", "status"},
     "aclnn_checks": {"acl", "acltypes", "arguments", "buffers", "foreign", "layout", "status"},
-    "aclnn_limits": {"aclnn_checks", "arguments", "cpu", "foreign", "status"},
+    "aclnn_limits": {"acl", "aclnn_checks", "arguments", "cpu", "foreign", "status"},
     "aclnn": {
         "acl",
         "aclnn_checks",

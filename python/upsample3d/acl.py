@@ -8,6 +8,7 @@ refuses, a destroyer a status; aclGetRecentErrMsg() says why.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -31,6 +32,8 @@ from .foreign import (
 from .status import ParameterError, ParameterTypeError
 
 Sizes = tuple[int, ...]
+Ints = Sequence[int] | np.ndarray[Any, np.dtype[np.integer[Any]]]
+"""What an int array may be. Types say what is right; what is passed is read as it is."""
 
 
 @final
@@ -50,7 +53,7 @@ class AclTensor:
     storage_shape: Sizes
 
     @staticmethod
-    def from_array(array: Any, format: Any = ACL_FORMAT_NCDHW) -> AclTensor | None:
+    def from_array(array: Array, format: int = ACL_FORMAT_NCDHW) -> AclTensor | None:
         """The tensor of a NumPy view of any strides, its storage the view itself; or None."""
         try:
             not_null("array", array)
@@ -94,12 +97,12 @@ class AclTensor:
 
 
 def aclCreateTensor(
-    view_dims: Any,
-    data_type: Any,
-    strides: Any,
-    offset: Any,
-    format: Any,
-    storage_dims: Any,
+    view_dims: Ints,
+    data_type: int,
+    strides: Ints | None,
+    offset: int,
+    format: int,
+    storage_dims: Ints,
     data: Any,
 ) -> AclTensor | None:
     """The tensor whose element k lies at data[offset + sum(k * strides)], or None.
@@ -136,17 +139,18 @@ def aclCreateTensor(
         return None
 
 
-def aclDestroyTensor(tensor: Any) -> aclnnStatus:
+def aclDestroyTensor(tensor: AclTensor) -> aclnnStatus:
     """Ends a tensor. Executors made with it can run: they hold what they need."""
     try:
         tensor_of("tensor", tensor)
-        tensor.data = tensor.view = None
+        tensor.data = None
+        tensor.view = None  # type: ignore[assignment]  # no operator takes it any more
     except Exception as error:
         return refuse(error, "aclDestroyTensor")
     return aclnnStatus.ACLNN_SUCCESS
 
 
-def aclCreateIntArray(value: Any, size: Any) -> Sizes | None:
+def aclCreateIntArray(value: Ints | None, size: int) -> Sizes | None:
     """The first `size` of up to 64 numbers, or None. (The operators take any sequence of ints.)"""
     try:
         not_null("value", value)
@@ -159,7 +163,7 @@ def aclCreateIntArray(value: Any, size: Any) -> Sizes | None:
         return None
 
 
-def aclDestroyIntArray(array: Any) -> aclnnStatus:
+def aclDestroyIntArray(array: Ints | None) -> aclnnStatus:
     """Ends an int array: nothing to do but to refuse what is none."""
     try:
         not_null("array", array)

@@ -8,10 +8,11 @@ the documents of the three backward operators.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
 
 from . import arguments, cpu, foreign
+from .acl import AclTensor, Ints
 from .aclnn_checks import OPERATORS, Call, check, input_size_length, output_size_length, read
 from .arguments import MOST
 from .status import ParameterError
@@ -20,13 +21,20 @@ MOST_SIZE = 2**20
 MOST_BYTES = 60 * 2**30
 
 
+OperatorName = Literal[
+    "aclnnUpsampleNearestExact3dBackward", "nearest_exact_backward",
+    "aclnnUpsampleNearest3dBackward", "nearest_backward",
+    "aclnnUpsampleTrilinear3dBackward", "trilinear_backward",
+]  # fmt: skip
+
+
 def documented_limit_violations(
-    op: str,
-    gradOut: Any,
-    outputSize: Any,
-    inputSize: Any,
-    scales: Any,
-    gradInput: Any,
+    op: OperatorName,
+    gradOut: AclTensor,
+    outputSize: Ints,
+    inputSize: Ints,
+    scales: Sequence[float],
+    gradInput: AclTensor,
 ) -> list[str]:
     """The documented limits that a call breaks and the first phase lets pass, in words and numbers.
 

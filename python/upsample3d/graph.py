@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import ml_dtypes
 import numpy as np
@@ -47,6 +47,8 @@ from .status import (
     TilingError,
 )
 from .tiling import MIN_SUPPORT_SCALE
+
+_D = TypeVar("_D", bound=np.dtype[Any])
 
 Values = dict[str, Any]
 Gradient = Literal["nearest_exact_backward", "nearest_backward", "trilinear_backward"]
@@ -95,14 +97,16 @@ class Operator:
             raise InferShapeError(f"{self.name}: dtype is {given}, wanted NumPy's {wanted}")
         return found.numpy
 
-    def __call__(self, grad_output: Array, /, *values: Any, **named: Any) -> Array:
+    def __call__(
+        self, grad_output: np.ndarray[Any, _D], /, *values: Any, **named: Any
+    ) -> np.ndarray[Any, _D]:
         """grad_input for grad_output, of any strides; the bits are those of `op` with these scales.
 
         Raises InferShapeError, TilingError or KernelNotFoundError; ParameterTypeError where
         grad_output is no array.
         """
-        grad_output = buffers.check_array("grad_output", grad_output)
-        return cpu.in_default_mode(self._plan, grad_output, values, named)(grad_output)
+        array = buffers.check_array("grad_output", grad_output)
+        return cpu.in_default_mode(self._plan, array, values, named)(array)
 
     def _plan(self, grad_output: Array, values: tuple[Any, ...], named: Mapping[str, Any]) -> Plan:
         shape, scales, attributes = self._read_all(grad_output.shape, values, named)
