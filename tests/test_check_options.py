@@ -78,9 +78,9 @@ def test_help(capsys):
         "The exit status is 0 where the call is legal on a chip, 1 where it is on none, 2 where "
         "the command line is malformed.",
         "Both tensors are contiguous and alike in dtype and format.",
-        "the chip, in any case: Ascend910B1 to B4, Atlas A2 or ascend910b; Ascend910_93xx, Atlas "
-        "A3 or ascend910_93; Ascend950PR and DT, Ascend 950 or ascend950 (default: all, without "
-        "how they share the work)",
+        "the chip, in capitals or not: Ascend910B1 to B4, Atlas A2 or ascend910b; Ascend910_93xx, "
+        "Atlas A3 or ascend910_93; Ascend950PR and DT, Ascend 950 or ascend950 (default: all, "
+        "without how they share the work)",
         "in the format's order",
         "--scales=-1,2,2",
     ):

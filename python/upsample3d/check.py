@@ -50,8 +50,8 @@ def options(parser: argparse.ArgumentParser) -> None:
         "or another of aclDataType")  # fmt: skip
     add("--align-corners", action="store_true", help="alignCorners of trilinear_backward")
     add("--soc", type=soc, metavar="CHIP",
-        help=f"the chip, in any case: {KNOWN} (default: all, without how they share the work)",
-    )  # fmt: skip
+        help=f"the chip, in capitals or not: {KNOWN} (default: all, without how they share the "
+        "work)")  # fmt: skip
     add("--cores", type=cores, metavar="N",
         help="its cores: cube cores of Atlas A2 and A3 (default: the model's, else 48), vector "
         "cores of Ascend 950 (default: 64)")  # fmt: skip
