@@ -30,7 +30,14 @@ from .functional import (
     trilinear_backward,
 )
 from .plan import Plan
-from .status import ParameterError, ParameterTypeError, Status
+from .status import (
+    InferShapeError,
+    KernelNotFoundError,
+    ParameterError,
+    ParameterTypeError,
+    Status,
+    TilingError,
+)
 
 __version__ = _version("upsample3d")
 
@@ -74,10 +81,13 @@ def build_info() -> dict[str, object]:
 
 __all__ = [
     "Band",
+    "InferShapeError",
+    "KernelNotFoundError",
     "ParameterError",
     "ParameterTypeError",
     "Plan",
     "Status",
+    "TilingError",
     "bands",
     "build_info",
     "get_num_threads",

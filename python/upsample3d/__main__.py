@@ -144,13 +144,14 @@ def parser() -> Parser:
     check.options(
         commands.add_parser(
             "check",
-            help="say whether a call of an operator would be legal on an NPU",
-            description="Prints whether the chip supports the operator, what its first phase "
-            "would answer, which documented limits the call breaks, and how the kernel would share "
-            "it among the cores. Both tensors are contiguous and alike in dtype and format. The "
-            "exit status is 0 where the call is legal on that chip, 1 where it is not, 2 where "
+            help="say on which NPUs a call of an operator would be legal",
+            description="Prints what the operator's first phase would answer, which documented "
+            "limits the call breaks, and on which chips it would be legal; with --soc for one "
+            "chip, and how its kernel would share the work among its cores, in the names of "
+            "upsample3d.tiling. Both tensors are contiguous and alike in dtype and format. The "
+            "exit status is 0 where the call is legal on a chip, 1 where it is on none, 2 where "
             "the command line is malformed. Needs no NPU, and no memory for the tensors.",
-            epilog="example:\n  upsample3d check --op trilinear_backward --soc ascend910b \\\n"
+            epilog="example:\n  upsample3d check --op trilinear_backward --soc Ascend910B3 \\\n"
             "    --grad-output-shape 1,8,64,64,64 --input-size 1,8,32,32,32",
         )
     )

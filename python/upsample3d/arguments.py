@@ -25,8 +25,8 @@ MOST_SCALE = 50.0
 _MOST_READ = 64
 """Elements of a sequence that are read: as many as a NumPy array has axes."""
 
-_MOST_SHOWN = 1000
-"""Characters of an argument that an error shows."""
+_MOST_SHOWN = 300
+"""Characters of an argument that an error shows, so that two of them make no long message."""
 
 _NUMBERS = (int, float, np.floating, np.integer)
 
