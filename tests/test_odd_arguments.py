@@ -28,7 +28,7 @@ def test_input_size_forward_is_compared(op):
     assert plan.out_shape == SHAPE
     with pytest.raises(up.ParameterError, match=r"wanted \(2, 3, 4, 5, 6\) as input has"):
         up.Plan(op, SIZE, "f4", input_size=(2, 3, 4, 5, 7), output_size=SHAPE[2:])
-    with pytest.raises(up.ParameterError, match="cannot be printed as input has"):  # by Python
+    with pytest.raises(up.ParameterError, match="an integer of 16610 bits, 3, 4, 5, 6"):
         up.Plan(op, (10**5000, *SIZE[1:]), "f4", input_size=SIZE, output_size=SHAPE[2:])
 
 

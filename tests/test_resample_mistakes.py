@@ -111,7 +111,9 @@ MISTAKES = {
     "one NaN": (("forward", "x.npy", "--scales", "2,nan,2", "-o", "y.npy"), "a positive number"),
     "infinite": (("forward", "x.npy", "--scales", "inf", "-o", "y.npy"), "a positive number"),
     "no scale": (("forward", "x.npy", "--scales", "0", "-o", "y.npy"), "a positive number"),
-    "to nothing": (("forward", "x.npy", "--scales", "0.01", "-o", "y.npy"), "output_size"),
+    "to nothing": (
+        ("forward", "x.npy", "--scales", "0.01", "--rule", "torch", "-o", "y.npy"), "output_size",
+    ),
     "no size": (("forward", "x.npy", "-o", "y.npy"), "--output-size, --scales, or both"),
     "no input size": (("backward", "x.npy", "-o", "y.npy"), "--input-size"),
     "no output": (("forward", "x.npy", "--scales", "2"), "-o"),

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from . import arguments, foreign
+from . import arguments, cpu, foreign
 from .aclnn_checks import OPERATORS, Call, check, input_size_length, output_size_length, read
 from .arguments import MOST
 from .status import ParameterError
@@ -34,6 +34,12 @@ def documented_limit_violations(
     the first phase; the numbers are those of outputSize and inputSize. Raises ParameterError or
     ParameterTypeError where the arguments cannot be read as sizes, scales and tensors at all.
     """
+    return cpu.in_default_mode(_violations, op, gradOut, outputSize, inputSize, scales, gradInput)
+
+
+def _violations(
+    op: str, gradOut: Any, outputSize: Any, inputSize: Any, scales: Any, gradInput: Any
+) -> list[str]:
     operator = OPERATORS[arguments.one_of("op", op, tuple(OPERATORS))]
     factors = foreign.sequence("scales", scales, "three numbers", 4)
     if len(factors) != 3:

@@ -29,7 +29,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from . import buffers, dtypes
+from . import buffers, cpu, dtypes
 from .buffers import Array
 from .layout import Five
 from .plan import Plan
@@ -41,6 +41,7 @@ from .status import (
     TilingError,
 )
 from .tiling import MIN_SUPPORT_SCALE
+from .types import Op
 
 Values = dict[str, Any]
 
@@ -110,7 +111,7 @@ class Operator:
     """
 
     name: str
-    op: str
+    op: Op
     attributes: tuple[Attribute, ...]
     dtypes: tuple[np.dtype[Any], ...]
     scales: tuple[str, ...] = ("scales",)
@@ -125,7 +126,7 @@ class Operator:
         output_size must be grad_output's D, H, W; scales without it must lead there: the floor of
         input size * scale, the product in float32. N and C are not compared.
         """
-        return self._infer(grad_output_shape, self._bind(values, named))[0]
+        return cpu.in_default_mode(self._read_all, grad_output_shape, values, named)[0]
 
     def infer_dtype(self, dtype: Any, /) -> np.dtype[Any]:
         """The type of grad_input: grad_output's, one that the IR admits."""
@@ -142,8 +143,9 @@ class Operator:
         Raises ParameterTypeError where grad_output is no array.
         """
         grad_output = buffers.check_array("grad_output", grad_output)
-        attributes = self._bind(values, named)
-        shape, scales = self._infer(grad_output.shape, attributes)
+        shape, scales, attributes = cpu.in_default_mode(
+            self._read_all, grad_output.shape, values, named
+        )
         dtype = self.infer_dtype(grad_output.dtype)
         self._check(grad_output.shape, shape, scales)
         if dtypes.find(dtype) is None:
@@ -155,12 +157,19 @@ class Operator:
                 dtype,
                 strides=grad_output.strides,
                 input_size=shape,
-                scales=[self._forward(scale) for scale in scales],
+                scales=cpu.in_default_mode(lambda: [self._forward(scale) for scale in scales]),
                 align_corners=attributes.get("align_corners", False),
             )
         except (ParameterError, ParameterTypeError) as error:
             raise TilingError(f"{self.name}: {error}") from None
         return plan(grad_output)
+
+    def _read_all(
+        self, grad_output_shape: Any, values: tuple[Any, ...], named: Mapping[str, Any]
+    ) -> tuple[Five, tuple[float, ...], Values]:
+        """The shape of grad_input, three scales, and the value of every attribute."""
+        attributes = self._bind(values, named)
+        return *self._infer(grad_output_shape, attributes), attributes
 
     def _bind(self, values: tuple[Any, ...], named: Mapping[str, Any]) -> Values:
         """The value of every attribute, as its reader returns it."""

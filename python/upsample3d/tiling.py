@@ -17,15 +17,16 @@ a closed library chooses.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, TypeVar
+from functools import partial, wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from . import arguments
+from . import arguments, cpu
 from .arguments import MOST_SCALE
 from .cores import (
     NEAREST_WORKSPACE,
@@ -40,6 +41,7 @@ from .cores import (
 from .status import ParameterError, ParameterTypeError, TilingError
 
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
 
 CACHE_LINE, BLOCK = 128, 32
 """Bytes of a cache line, and of the unit in which local memory is filled."""
@@ -60,7 +62,18 @@ ITEMSIZES = {"float32": 4, "float16": 2, "bfloat16": 2}
 NEAREST_950_ITEMSIZES = {**ITEMSIZES, "float64": 8, "uint8": 1}
 
 
-@np.errstate(all="ignore")
+def _by_itself(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """The function, whatever floating-point mode and NumPy error state its caller is in."""
+
+    @wraps(function)
+    def alone(*arguments: _P.args, **named: _P.kwargs) -> _T:
+        with np.errstate(all="ignore"):
+            return cpu.in_default_mode(partial(function, *arguments, **named))
+
+    return alone
+
+
+@_by_itself
 def nearest_950(
     grad_output_shape: Sequence[int],
     grad_input_shape: Sequence[int],
@@ -119,7 +132,7 @@ def nearest_950(
     )
 
 
-@np.errstate(all="ignore")
+@_by_itself
 def nearest_a2(
     grad_output_shape: Sequence[int],
     input_size: Sequence[int],
@@ -165,7 +178,7 @@ def nearest_a2(
     return replace(tiling, tensor_size=bounds + slide, mapping=reach + slide)
 
 
-@np.errstate(all="ignore")
+@_by_itself
 def trilinear_a2(
     grad_output_shape: Sequence[int],
     grad_input_shape: Sequence[int],
