@@ -58,7 +58,7 @@ def integers(name: str, given: Any, count: int, wanted: str = "") -> tuple[int, 
         raise
     except Exception:  # a caller's object raises whatever it likes
         raise ParameterTypeError(f"{name} is {text(given)}, wanted {wanted}") from None
-    if issubclass(type(given), _UNORDERED):
+    if type(given) is not tuple and issubclass(type(given), _UNORDERED):
         raise ParameterTypeError(f"{name} is {text(given)}, wanted {wanted}, in order")
     if len(numbers) != count:
         shown = text(numbers if len(numbers) < _MOST_READ else given)

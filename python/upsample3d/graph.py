@@ -126,7 +126,9 @@ class Operator:
         output_size must be grad_output's D, H, W; scales without it must lead there: the floor of
         input size * scale, the product in float32. N and C are not compared.
         """
-        return cpu.in_default_mode(self._read_all, grad_output_shape, values, named)[0]
+        return cpu.in_default_mode(
+            lambda: self._infer(grad_output_shape, self._bind(values, named))[0]
+        )
 
     def infer_dtype(self, dtype: Any, /) -> np.dtype[Any]:
         """The type of grad_input: grad_output's, one that the IR admits."""
@@ -143,33 +145,27 @@ class Operator:
         Raises ParameterTypeError where grad_output is no array.
         """
         grad_output = buffers.check_array("grad_output", grad_output)
-        shape, scales, attributes = cpu.in_default_mode(
-            self._read_all, grad_output.shape, values, named
-        )
+        return cpu.in_default_mode(self._plan, grad_output, values, named)(grad_output)
+
+    def _plan(self, grad_output: Array, values: tuple[Any, ...], named: Mapping[str, Any]) -> Plan:
+        attributes = self._bind(values, named)
+        shape, scales = self._infer(grad_output.shape, attributes)
         dtype = self.infer_dtype(grad_output.dtype)
         self._check(grad_output.shape, shape, scales)
         if dtypes.find(dtype) is None:
             raise KernelNotFoundError(f"{self.name}: no kernel computes {dtype}")
         try:
-            plan = Plan(
+            return Plan(
                 self.op,
                 grad_output.shape,
                 dtype,
                 strides=grad_output.strides,
                 input_size=shape,
-                scales=cpu.in_default_mode(lambda: [self._forward(scale) for scale in scales]),
+                scales=[self._forward(scale) for scale in scales],
                 align_corners=attributes.get("align_corners", False),
             )
         except (ParameterError, ParameterTypeError) as error:
             raise TilingError(f"{self.name}: {error}") from None
-        return plan(grad_output)
-
-    def _read_all(
-        self, grad_output_shape: Any, values: tuple[Any, ...], named: Mapping[str, Any]
-    ) -> tuple[Five, tuple[float, ...], Values]:
-        """The shape of grad_input, three scales, and the value of every attribute."""
-        attributes = self._bind(values, named)
-        return *self._infer(grad_output_shape, attributes), attributes
 
     def _bind(self, values: tuple[Any, ...], named: Mapping[str, Any]) -> Values:
         """The value of every attribute, as its reader returns it."""
