@@ -22,6 +22,7 @@ from .acltypes import aclDataType, aclFormat
 from .arguments import MOST, MOST_SCALE
 from .buffers import Array
 from .status import ParameterError
+from .types import DataFormat, Op
 
 Scales = tuple[float, float, float]
 Check = Callable[["Call"], str | None]
@@ -36,7 +37,7 @@ class Operator:
     """
 
     name: str
-    op: str
+    op: Op
     dtypes: tuple[aclDataType, ...]
     checks: tuple[Check, ...]
     align_corners: bool = False
@@ -79,7 +80,7 @@ class Call:
         return self.scales if all(scale > 0 for scale in self.scales) else None
 
     @property
-    def data_format(self) -> str:
+    def data_format(self) -> DataFormat:
         """How both tensors' shapes are read, once they are checked."""
         return "NDHWC" if _channels_last(self.grad_out) else "NCDHW"
 

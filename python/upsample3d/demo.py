@@ -17,6 +17,7 @@ import upsample3d as up
 from . import phantom, picture, places, volumes
 from .process import undone_at_end
 from .recovery import Array, Recovery, dot, norm, psnr, recover
+from .types import DataFormat, Op
 
 SMALLEST = 4  # voxels per axis: half as many are observed
 LARGEST = 512  # voxels per axis of the phantom, half a gigabyte; the demo holds some ten volumes
@@ -121,8 +122,12 @@ def throughput() -> None:
           f"{ROUNDS} runs\n             (slower beside other work on these cores); "
           "the copy is numpy's, on one thread")  # fmt: skip
     print(f"             {'op':22}  {'dtype':8}  memory  threads       ms    GB/s    copy  op/copy")
-    for op in ("trilinear_backward", "nearest_exact_backward", "trilinear"):
-        for dtype, memory in (("float32", "NCDHW"), ("float32", "NDHWC"), ("bfloat16", "NCDHW")):
+    ops: tuple[Op, ...] = ("trilinear_backward", "nearest_exact_backward", "trilinear")
+    cases: tuple[tuple[str, DataFormat], ...] = (
+        ("float32", "NCDHW"), ("float32", "NDHWC"), ("bfloat16", "NCDHW"),
+    )  # fmt: skip
+    for op in ops:
+        for dtype, memory in cases:
             shape = input_size if op == "trilinear" else (*input_size[:2], *output_size)
             source = np.random.default_rng(0).random(shape, dtype=np.float32)
             if memory == "NDHWC":

@@ -105,8 +105,9 @@ class Operator:
         Raises InferShapeError, TilingError or KernelNotFoundError; ParameterTypeError where
         grad_output is no array.
         """
-        array = buffers.check_array("grad_output", grad_output)
-        return cpu.in_default_mode(self._plan, array, values, named)(array)
+        array: Any = buffers.check_array("grad_output", grad_output)
+        result: Any = cpu.in_default_mode(self._plan, array, values, named)(array)
+        return result  # type: ignore[no-any-return]
 
     def _plan(self, grad_output: Array, values: tuple[Any, ...], named: Mapping[str, Any]) -> Plan:
         shape, scales, attributes = self._read_all(grad_output.shape, values, named)

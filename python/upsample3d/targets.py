@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,8 +17,9 @@ from .files import naming
 from .grids import Matrix, edges, placement, voxels_apart
 from .plan import Plan
 from .problem import RULES
-from .sizes import scaled_size
+from .sizes import counting_scale, scaled_size
 from .status import ParameterError, ParameterTypeError
+from .types import Op, Rule
 
 Three = tuple[int, int, int]
 Scales = tuple[float | None, ...]
@@ -28,10 +29,6 @@ RELATIVE = 1e-6
 
 MOST_LOST = 0.01
 """Voxels that this may be at most."""
-
-HALF = 0.5
-"""Voxels below which a product makes a voxel that its scale cannot place: its centre would lie
-beyond the axis. The one voxel then has the whole of it."""
 
 LIKE = 1e-3
 """Voxels that a reference may lie off its place."""
@@ -44,13 +41,13 @@ class Asked:
     size: D, H, W of the result. like: a NIfTI file.
     """
 
-    op: str
+    op: Op
     size: tuple[int, ...] | None
     scales: Scales
     spacing: tuple[float, ...] | None
     like: Path | None
     align_corners: bool
-    rule: str
+    rule: Rule
 
     @property
     def backward(self) -> bool:
@@ -91,13 +88,13 @@ def asked(
             f"{' and '.join(given)} each say the size of the result, wanted one of them"
         )
     return Asked(
-        op,
+        cast(Op, op),
         None if size is None else integers(name, size, 3, "3 integers (D, H, W)"),
         cpu.in_default_mode(scales_of, scales),
         None if spacing is None else _three_lengths(spacing),
         like,
         boolean("align_corners", align_corners),
-        one_of("rule", rule, RULES),
+        cast(Rule, one_of("rule", rule, RULES)),
     )
 
 
@@ -116,7 +113,7 @@ def target(wanted: Asked, path: Path, sizes: Three, header: Any, turned: bool) -
     axes = [(i, s) for i, s in zip(sizes, wanted.scales, strict=True) if s is not None]
     return Target(
         tuple(scaled_size(i, scale, wanted.rule, RELATIVE) for i, scale in axes),
-        tuple(scale if wanted.rule == "torch" or i * scale >= HALF else None for i, scale in axes),
+        tuple(counting_scale(i, scale, wanted.rule) for i, scale in axes),
         wanted.align_corners,
     )
 

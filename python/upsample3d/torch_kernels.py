@@ -15,6 +15,7 @@ import torch
 from . import buffers, schedule
 from .plan import Plan
 from .status import ParameterError, ParameterTypeError
+from .types import Op
 
 DTYPES = {
     torch.float32: np.dtype(np.float32),
@@ -125,7 +126,7 @@ def memory_format(source: torch.Tensor) -> torch.memory_format:
 # A Plan cannot be kept in plan.py's cache alone: asking it takes as long as a small call's kernel.
 @lru_cache(maxsize=256)
 def _prepare(
-    op: str,
+    op: Op,
     dtype: torch.dtype,
     shape: tuple[int, ...],
     stride: tuple[int, ...],
