@@ -99,7 +99,7 @@ def run_backward(arguments: argparse.Namespace) -> int:
 def _told(arguments: argparse.Namespace, function: Any, **size: Any) -> int:
     """Runs one of the functions of volumes, and prints what came of it."""
     if arguments.align_corners and arguments.op != "trilinear":
-        raise ValueError(f"--align-corners is of trilinear, and --op is {arguments.op}")
+        raise ValueError(f"--align-corners is for trilinear only, --op is {arguments.op}")
     try:
         written = function(
             arguments.file, arguments.output, arguments.op, scales=arguments.scales,
