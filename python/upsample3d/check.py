@@ -124,9 +124,7 @@ def _call(arguments: argparse.Namespace) -> Call:
     operator = OPERATORS[arguments.op]
     shape, size = arguments.grad_output_shape, arguments.input_size
     if arguments.align_corners and not operator.align_corners:
-        raise ParameterError(
-            f"--align-corners is given, wanted only with trilinear, not {arguments.op}"
-        )
+        raise ParameterError(f"--align-corners is for trilinear only, --op is {arguments.op}")
     last = arguments.format == "NDHWC"
     dtype, form = DTYPES[arguments.dtype], aclFormat[f"ACL_FORMAT_{arguments.format}"]
     grad_input_shape = size
