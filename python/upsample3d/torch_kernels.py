@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors in, tensors out: a Plan with rule="torch", run on memory that PyTorch owns."""
+"""Tensors in, tensors out: a Plan with the rule of the PyTorch kernel whose place it takes."""
 
 from __future__ import annotations
 
@@ -122,6 +122,29 @@ def memory_format(source: torch.Tensor) -> torch.memory_format:
     return torch.channels_last_3d if last else torch.contiguous_format
 
 
+def rule_of(op: str, dtype: torch.dtype, shape: tuple[int, ...], stride: tuple[int, ...]) -> str:
+    """The rule of the kernel that PyTorch has for such a 5-D source."""
+    if op in ("nearest", "nearest_exact"):
+        if shape[1] > 3 and _channels_last_contiguous(shape, stride):
+            return "torch_channels_last"
+        if op == "nearest_exact" and dtype is not torch.float64 and _fuses():
+            return "torch_fused"
+    return "torch"
+
+
+@lru_cache(maxsize=1)
+def _fuses() -> bool:
+    """Whether PyTorch's kernels are built with fused multiply and add on this machine.
+
+    Of the sizes to which nearest-exact shows it 2 to 41 are the smallest. PyTorch's own kernel
+    answers, switched off or on: an `out` without elements is not ours to fill.
+    """
+    ends = torch.arange(2, dtype=torch.float32, device="cpu").reshape(1, 1, 1, 1, 2)
+    out = torch.empty(0, dtype=torch.float32, device="cpu")
+    found = torch.ops.aten._upsample_nearest_exact3d.out(ends, [1, 1, 41], out=out)
+    return bool(found[0, 0, 0, 0, 20] == 1)
+
+
 # A Plan cannot be kept in plan.py's cache alone: asking it takes as long as a small call's kernel.
 @lru_cache(maxsize=256)
 def _prepare(
@@ -154,16 +177,12 @@ def _prepare(
         if tuple(out[0]) != size:
             return None
         made = out[1]
-    scales = (*scales, None, None, None)[:3]
-    if op == "nearest" and shape[1] > 3 and _channels_last_contiguous(shape, stride):
-        # Stock has another kernel for these, in which a scale does not count on such axes.
-        pairs = zip(shape[2:], output_size, scales, strict=True)
-        scales = tuple(None if o in (i, 2 * i) else scale for i, o, scale in pairs)
     item = DTYPES[dtype].itemsize
     try:
         plan = Plan(
             op, shape, DTYPES[dtype], input_size=input_size, output_size=output_size,
-            scales=scales, align_corners=align_corners, rule="torch",
+            scales=(*scales, None, None, None)[:3], align_corners=align_corners,
+            rule=rule_of(op, dtype, shape, stride),
             strides=[step * item for step in stride],
             out_strides=[step * item for step in made], num_threads=threads,
         )  # fmt: skip
