@@ -330,6 +330,64 @@ print("fine")
     assert python(code, OMP_NUM_THREADS="4") == "fine"
 
 
+WORKERS = """
+import sys, warnings, torch
+import upsample3d.torch as backend
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_all_start_methods, get_context
+from torch.utils.data import DataLoader
+
+warnings.simplefilter("ignore")
+
+# An infinity times a weight of zero is a NaN from PyTorch's kernel, and none from ours.
+def gradient(k):
+    g = torch.rand(1, 2, 4, 4, 4, generator=torch.Generator().manual_seed(k))
+    g[0, 0, 0, 0, 0] = torch.inf
+    return torch.ops.aten.upsample_trilinear3d_backward(g, [4, 4, 4], [1, 2, 2, 2, 2], False)
+
+class Volumes(torch.utils.data.Dataset):
+    def __len__(self): return 3
+    def __getitem__(self, k): return gradient(k)
+
+def spawned(k, out):
+    backend.enable_worker()
+    out[k] = gradient(k)
+
+def same(found, wanted):
+    return all(torch.equal(a, b) for a, b in zip(found, wanted, strict=True))
+
+if __name__ == "__main__":
+    stock = [gradient(k) for k in range(3)]
+    with backend.enabled():
+        ours = [gradient(k) for k in range(3)]
+    assert all(a.isnan().any() and not b.isnan().any() for a, b in zip(stock, ours))
+
+    def load(method, init=None):
+        return list(DataLoader(Volumes(), batch_size=None, num_workers=1, worker_init_fn=init,
+                               multiprocessing_context=method))
+
+    for method in get_all_start_methods():
+        assert same(load(method, backend.enable_worker), ours), method
+    backend.enable()
+    assert not same(load("spawn"), ours)
+    assert "fork" not in get_all_start_methods() or same(load("fork"), ours)
+    with ProcessPoolExecutor(1, get_context("spawn"), backend.enable_worker) as pool:
+        assert same(pool.map(gradient, range(3)), ours)
+    out = torch.zeros(1, *ours[0].shape).share_memory_()
+    torch.multiprocessing.spawn(spawned, (out,))
+    assert same(out, ours[:1])
+    print("fine")
+"""
+
+
+def test_workers_however_they_are_started(tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(WORKERS)
+    run = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == "fine\n"
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
 def test_a_fork_while_another_thread_switches():
     """The child can switch, too: it is not left a lock, or half of the kernels."""
