@@ -32,8 +32,8 @@ def _empty(size: Sequence[int], stride: Sequence[int], dtype: torch.dtype) -> to
 with suppress(AttributeError):  # PyTorch's own kernels call this one, which takes half the time
     _empty = torch._C._dynamo.guards._empty_strided_cpu
 
-Ready = tuple[Plan, tuple[int, ...], tuple[int, ...]]
-"""A Plan, and the size and stride (in elements) of a new result."""
+Ready = tuple[Plan, tuple[int, ...], tuple[int, ...], int]
+"""A Plan, the size and stride (in elements) of a new result, and the bytes that a source spans."""
 
 
 def run(
@@ -64,7 +64,9 @@ def run(
     )  # fmt: skip
     if ready is None:
         return None
-    plan, size, stride = ready
+    plan, size, stride, span = ready
+    if not _held(source, span):
+        return None
     if into is None:
         out = into = _empty(size, stride, source.dtype)
     elif not _apart(source, into):
@@ -81,17 +83,28 @@ def _plain(tensor: torch.Tensor) -> torch.Tensor:
     return tensor
 
 
+def _held(tensor: torch.Tensor, span: int) -> bool:
+    """Whether a tensor's storage has its bytes, which resize_ may have taken away."""
+    begin, size = tensor.storage_offset() * tensor.itemsize, tensor.untyped_storage().nbytes()
+    return bool(begin + span <= size)
+
+
 def _apart(source: torch.Tensor, out: torch.Tensor) -> bool:
-    """Whether the tensors lie in stretches of memory of their own, and `out` is aligned."""
+    """Whether the tensors lie in stretches of memory of their own, `out` whole and aligned."""
     (begin, end), (out_begin, out_end) = _reach(source), _reach(out)
-    return out_begin % out.itemsize == 0 and (end <= out_begin or out_end <= begin)
+    whole = out_begin % out.itemsize == 0 and _held(out, out_end - out_begin)
+    return whole and (end <= out_begin or out_end <= begin)
 
 
 def _reach(tensor: torch.Tensor) -> tuple[int, int]:
     """Where the bytes of a tensor with elements begin and end."""
     begin = tensor.data_ptr()
-    last = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
-    return begin, begin + (last + 1) * tensor.itemsize
+    return begin, begin + _span(tensor.shape, tensor.stride()) * tensor.itemsize
+
+
+def _span(shape: Sequence[int], stride: Sequence[int]) -> int:
+    """From the first to the last of a tensor's elements, in elements."""
+    return 1 + sum((n - 1) * step for n, step in zip(shape, stride, strict=True))
 
 
 def channels_last(shape: Sequence[int], stride: Sequence[int]) -> bool:
@@ -188,4 +201,4 @@ def _prepare(
         )  # fmt: skip
     except (ParameterError, ParameterTypeError):
         return None
-    return plan, size, made
+    return plan, size, made, _span(shape, stride) * item
