@@ -82,7 +82,8 @@ def state(
     source = source_name(op)
     wanted = arguments.moved_element if op in MOVING else arguments.element
     element = wanted(f"{source}.dtype", dtype)
-    rule = one_of("rule", rule, RULES)
+    if type(rule) is not str or rule not in bands.KERNELS:  # which only modules of ours ask for
+        rule = one_of("rule", rule, RULES)
     given = arguments.scales_of(scales)
     shape = _shape(source, shape, fmt)
     source_shape = layout.reorder(shape, fmt)
