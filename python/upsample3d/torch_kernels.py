@@ -196,7 +196,7 @@ def _prepare(
         plan = Plan(
             op, shape, DTYPES[dtype], input_size=input_size, output_size=output_size,
             scales=(*scales, None, None, None)[:3], align_corners=align_corners,
-            rule=rule_of(op, dtype, shape, stride),
+            rule=rule_of(op, dtype, shape, stride),  # type: ignore[arg-type]
             strides=[step * item for step in stride],
             out_strides=[step * item for step in made], num_threads=threads,
         )  # fmt: skip
