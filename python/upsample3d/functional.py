@@ -112,12 +112,12 @@ def nearest_exact(
     input: (N, C, iD, iH, iW), or (N, iD, iH, iW, C) with data_format="NDHWC". output_size:
     (oD, oH, oW); None with three scales means size * scale on each axis, the integer that it misses
     by rounding alone or else the one below, and at least 1 (rule="torch": PyTorch's plain floor).
-    A voxel made of half a voxel or less spans its axis, and that scale does not count. The rest as
-    nearest_exact_backward, of which this is the exact transpose under rule="aclnn": not always the
-    operator aclnnUpsampleNearestExact3d, which rounds on its own (547 of 16,384 size pairs up to
-    128 differ). rule="torch" is the map of PyTorch's channels-last kernel, from which its other
-    kernel differs for 45 pairs of sizes up to 300, such as 2 to 41. Outputs outside every window
-    are 0.
+    A voxel made of half a voxel or less spans its axis: that scale does not count, and has to be
+    None in the gradient. The rest as nearest_exact_backward, of which this is the exact transpose
+    under rule="aclnn": not always the operator aclnnUpsampleNearestExact3d, which rounds on its own
+    (547 of 16,384 size pairs up to 128 differ). rule="torch" is the map of PyTorch's channels-last
+    kernel, from which its other kernel differs for 45 pairs of sizes up to 300, such as 2 to 41.
+    Outputs outside every window are 0.
 
     Elements are moved, bit for bit: the input may also have any other dtype of 1, 2, 4, 8 or 16
     bytes in native order, such as bool, integers and complex64, but no objects and no records.
