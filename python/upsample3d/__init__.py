@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version as _version
-
 from . import cpu as _cpu
 from . import levels as _levels
 from .bands import Band
@@ -22,7 +20,7 @@ from .functional import (
 from .plan import Plan
 from .status import ParameterError, ParameterTypeError, Status
 
-__version__ = _version("upsample3d")
+__version__ = "0.1.0"
 
 
 def build_info() -> dict[str, object]:
