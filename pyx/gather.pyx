@@ -8,6 +8,8 @@ from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.string cimport memcpy, memset
 
+from upsample3d.cpu import max_threads
+
 from job cimport (COLUMN_BYTES, FLOAT32, FLOAT64, SAME, SUM, W_COLUMNS, W_LANES, W_LOOKUP,
                   band_t, job_t, lookup_t, magic_of, magic_quotient, magic_t, strides_t)
 from rows cimport (ahead_t, clear_rows, enter_default_mode, fenv_t, look_up_rows, move_row,
@@ -169,17 +171,6 @@ cdef void share(const job_t *job, const arrays_t *arrays, const stretch_t *stret
         stream_end()
 
 
-cdef void do_stretch(const job_t *job, const arrays_t *arrays, const stretch_t *stretch,
-                     int threads) noexcept nogil:
-    """A stretch, by so many threads."""
-    cdef int thread
-    if threads == 1:
-        share(job, arrays, stretch, 0, 1)
-        return
-    for thread in prange(threads, num_threads=threads, schedule="static", chunksize=1):
-        share(job, arrays, stretch, thread, threads)
-
-
 # ---- The door ----
 
 cdef extern from *:
@@ -331,6 +322,7 @@ cdef class Job:
         cdef int64_t size = job.stretch
         cdef double begin, pace
         cdef bint ends = False
+        cdef int thread
         arrays.source, arrays.result = <const char *>address(source), <char *>address(result)
         if workspace is not None:
             arrays.workspace = <char *>((<uintptr_t>address(workspace) + 63) & ~<uintptr_t>63)
@@ -341,9 +333,15 @@ cdef class Job:
             ends = stretch.last == job.units and stretch.walked == job.inner
             begin = 0.0 if ends else monotonic()
             with nogil:
-                do_stretch(job, &arrays, &stretch, threads)
+                if threads == 1:  # a team of one costs 0.45 us
+                    share(job, &arrays, &stretch, 0, 1)
+                else:
+                    for thread in prange(threads, num_threads=threads, schedule="static",
+                                         chunksize=1):
+                        share(job, &arrays, &stretch, thread, threads)
             if not ends:
                 PyErr_CheckSignals()
+                threads = min(threads, <int>max_threads())  # a handler may have forked
                 pace = STRETCH_SECONDS / max(monotonic() - begin, 1e-9)
                 size = <int64_t>min(max(size * min(max(pace, 0.1), 3.0), 1.0), 1e15)
             if stretch.walked == job.inner:

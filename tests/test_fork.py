@@ -129,6 +129,45 @@ print("fine")
 
 
 @forks
+def test_fork_by_a_signal_handler_inside_a_call():
+    """The child returns into a call of several threads that it does not have: one goes on."""
+    code = """
+long = np.broadcast_to(np.float32(1), (1, 2, 600, 600, 600))
+number = []
+def handler(*_):
+    if not number: number.append(os.fork())
+signal.signal(signal.SIGALRM, handler)
+signal.setitimer(signal.ITIMER_REAL, 0.01)
+result = up.nearest_backward(long, (1, 2, 300, 300, 300), num_threads=2)
+assert number and (result == 8).all()
+assert up.get_num_threads() == (1 if number[0] == 0 else 4)
+if number[0] == 0:
+    os._exit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(number[0], 0)[1]) == 7
+print("fine")
+"""
+    assert python(code) == "fine"
+
+
+def test_threads_after_a_subinterpreter_was_made():
+    """Python 3.11 then says of threads that they hold the GIL when they do not."""
+    code = """
+try:
+    import _interpreters as interpreters
+except ModuleNotFoundError:
+    import _xxsubinterpreters as interpreters
+other = interpreters.create()
+wanted = up.trilinear_backward(source, size, num_threads=1).tobytes()
+for _ in range(20):
+    assert up.trilinear_backward(source, size, num_threads=2).tobytes() == wanted
+interpreters.destroy(other)
+assert up.trilinear_backward(source, size, num_threads=2).tobytes() == wanted
+print("fine")
+"""
+    assert python(code) == "fine"
+
+
+@forks
 def test_grandchild_and_child_of_a_thread():
     code = """
 wanted, _ = work()

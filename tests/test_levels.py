@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
 import upsample3d as up
+from upsample3d import cpu
 
 LEVELS = up.build_info()["levels"]
 
@@ -43,6 +46,27 @@ def test_impossible_level_lists_the_possible_ones(level):
     assert last.startswith("ImportError")
     assert repr(level) in last
     assert ", ".join(LEVELS) in last
+
+
+PSABI = {
+    "v2": "cx16 lahf_lm popcnt pni sse4_1 sse4_2 ssse3",
+    "v3": "abm avx avx2 bmi1 bmi2 f16c fma movbe xsave",
+    "v4": "avx512f avx512bw avx512cd avx512dq avx512vl",
+}
+"""The features of each level (System V ABI, x86-64 supplement), as Linux names them."""
+
+
+@pytest.mark.skipif(not Path("/proc/cpuinfo").exists(), reason="not Linux")
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="a machine without levels")
+def test_levels_are_those_that_linux_sees():
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    flags = next(line for line in lines if line.startswith("flags")).split()
+    levels = []
+    for level, features in PSABI.items():
+        if not set(features.split()) <= set(flags):
+            break
+        levels.insert(0, level)
+    assert cpu.levels() == tuple(levels or ["base"])
 
 
 def test_build_info():

@@ -189,12 +189,15 @@ def test_rows_beyond_32_bits_are_not_looked_up():
 )
 def test_a_quota_is_rounded_up(quota, cores, monkeypatch):
     monkeypatch.setattr(schedule, "_quota", lambda: quota)
-    monkeypatch.setattr(schedule.os, "sched_getaffinity", lambda _: range(6))
+    monkeypatch.setattr(schedule.cpu, "processors", lambda: 6)
     assert schedule._cores() == cores
 
 
-def test_without_affinity_all_cores_count(monkeypatch):
+def test_without_openmp_affinity_counts_or_all_cores(monkeypatch):
     monkeypatch.setattr(schedule, "_quota", lambda: math.inf)
+    monkeypatch.setattr(schedule.cpu, "processors", lambda: 0)
+    monkeypatch.setattr(schedule.os, "sched_getaffinity", lambda _: range(5))
+    assert schedule._cores() == 5
     monkeypatch.delattr(schedule.os, "sched_getaffinity")
     for count, cores in ((12, 12), (None, 1)):
         monkeypatch.setattr(schedule.os, "cpu_count", lambda count=count: count)

@@ -24,6 +24,7 @@ MAY_IMPORT = {
     "forms": set(),
     "tiles": {"forms"},
     "schedule": {"cpu", "forms", "tiles"},
+    "wait_policy": {"cpu"},
     "levels": {"cpu", "_v2.gather"},
     "arguments": {"dtypes", "status"},
     "problem": {"arguments", "bands", "dtypes", "layout", "sizes", "status"},
@@ -96,7 +97,7 @@ MAY_IMPORT = {
     "recovery": {"upsample3d"},
     "demo": {"upsample3d", "files", "phantom", "picture", "recovery", "volumes"},
     "__main__": {"upsample3d", "check", "demo", "resample"},
-    "__init__": {"bands", "cpu", "functional", "levels", "plan", "status"},
+    "__init__": {"bands", "functional", "levels", "plan", "status", "wait_policy"},
 }
 """A file -> the rooms it may import; "upsample3d" is the public names."""
 

@@ -59,7 +59,7 @@ def test_no_memory_for_stacks(mib):
     code = f"""
 limit_memory({mib})
 assert all(right() for _ in range(150))
-print(cpu.started(16), tasks())
+print(cpu.ensure_threads(16, True), tasks())
 """
     found, tasks = map(int, python(code, OMP_STACKSIZE="8M").split())
     assert found == tasks  # the main thread and the others that OpenMP keeps
@@ -68,7 +68,7 @@ print(cpu.started(16), tasks())
 
 def test_size_of_the_stacks_is_openmps():
     """Stacks of 200 MiB: one has room, with one to spare, where many of the usual size have."""
-    code = "limit_memory(650)\nassert right()\nprint(cpu.started(16), tasks())"
+    code = "limit_memory(650)\nassert right()\nprint(cpu.ensure_threads(16, True), tasks())"
     for name in ("OMP_STACKSIZE", "GOMP_STACKSIZE"):
         for size in ("200M", "204800", " 204800k ", "209715200B"):
             found, tasks = map(int, python(code, **{name: size}).split())
@@ -83,7 +83,7 @@ def test_no_more_tasks(more):
     code = f"""
 limit_tasks({more})
 assert all(right() for _ in range(150))
-print(cpu.started(16), tasks())
+print(cpu.ensure_threads(16, True), tasks())
 """
     found, tasks = map(int, python(code).split())
     assert found == tasks
@@ -120,7 +120,7 @@ assert small(source).tobytes() == wanted
 while tasks() > 2: pass
 limit_tasks(4)
 assert right()
-print(cpu.started(16))
+print(cpu.ensure_threads(16, True))
 assert all(right() for _ in range(150))
 """
     assert int(python(code)) == (2 + 3 if os.geteuid() == 0 else 2)  # one to spare

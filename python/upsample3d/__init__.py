@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from . import cpu as _cpu
+from .wait_policy import cpu as _cpu  # isort: skip  (before all others: it loads OpenMP)
+
 from . import levels as _levels
 from .bands import Band
 from .functional import (

@@ -172,10 +172,14 @@ class Plan:
         source, out: the arrays, or where their first elements lie. workspace: None only where
         workspace_size is 0. It takes half as long where the work is small.
         """
-        threads = self.schedule.threads
-        if threads > 1:
-            threads = cpu.started(min(threads, schedule.allowed_threads()))
-        self._job.run(source, out, workspace, threads)  # type: ignore[union-attr]
+        job: Any = self._job
+        if self.schedule.threads == 1:
+            job.run(source, out, workspace, 1)
+            return
+        threads = min(self.schedule.threads, schedule.allowed_threads())
+        threads = cpu.ensure_threads(threads, self.schedule.wakes)
+        job.run(source, out, workspace, threads)
+        cpu.note_end_of_call()
 
     def _plain(self, source: Array, out: Any, workspace: Any) -> bool:
         """Whether arrays are given that need no closer look: the shortest way for small calls."""
