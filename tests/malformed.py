@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random calls that are wrong, through every door: what comes back is documented, nothing written.
 
-Doors: the functions, Plan, the operators in two phases, and the command line, all in process. By
-hand, as many as wanted from a seed on (README says how to do it under sanitizers):
+Doors: the functions, Plan, the operators in two phases, their IR, the tilings, and the command
+line, all in process. By hand, as many as wanted from a seed on (README says how to do it under
+sanitizers):
 
     python tests/malformed.py 200000 [SEED]
 """
@@ -22,22 +23,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from strange import ERRORS, NUMBERS, STRANGE, TENSORS, NamelessError, Unspeakable, raising
 from test_aclnn_checks import LAST, OPS, arguments
-from test_aclnn_fuzz import (
-    ERRORS,
-    NUMBERS,
-    POSITIONS,
-    STATUSES,
-    STRANGE,
-    TENSORS,
-    NamelessError,
-    Unspeakable,
-    pixels,
-    raising,
-)
+from test_aclnn_fuzz import POSITIONS, STATUSES, pixels
 
 import upsample3d as up
-from upsample3d import aclnn
+from upsample3d import aclnn, graph, tiling
 from upsample3d.__main__ import main as command_line
 
 Pick = Callable[[Sequence[Any]], Any]
@@ -108,6 +99,8 @@ THINGS = [
     *(lambda e=e: raising(e, ("__index__", "__repr__"), (int,))(3) for e in ERRORS),
 ]  # fmt: skip
 DOCUMENTED = (up.ParameterError, up.ParameterTypeError)
+LONGEST = 1000
+"""Characters of a message of aclnn's, graph's and tiling's."""
 
 
 def is_documented(error: BaseException) -> bool:
@@ -182,6 +175,7 @@ def one_operator(pick: Pick) -> str:
     assert pixels(given) == before
     if status:
         assert (size, made) == (0, None)
+        assert len(aclnn.aclGetRecentErrMsg()) <= LONGEST
         return f"phase 1 {int(status)}"
     second = [bytearray(size), size, made, None]
     for _ in range(pick((0, 1, 1, 2))):
@@ -190,10 +184,76 @@ def one_operator(pick: Pick) -> str:
     assert status in STATUSES
     if status:
         assert pixels(given) == before
+        assert len(aclnn.aclGetRecentErrMsg()) <= LONGEST
     if pick((False, True)):
         assert op.second(*second) in STATUSES
         assert aclnn.aclDestroyAclOpExecutor(second[2]) in STATUSES
     return f"phase 2 {int(status)}"
+
+
+IR = [getattr(graph, name) for name in graph.__all__ if name.startswith("Upsample")]
+OURS = (up.InferShapeError, up.TilingError, up.KernelNotFoundError)
+
+
+def one_ir_operator(pick: Pick) -> str:
+    operator = pick(IR)
+    given = {"input_size": SMALL, pick(("output_size", "output_size", "scales")): LARGE[2:]}
+    names = [attribute.name for attribute in operator.attributes]
+    if "scales" in given:
+        given["scales"] = (2, 2, 2)
+    for _ in range(pick((0, 1, 1, 2, 3))):
+        given[pick((*names, *names, "bogus"))] = pick(THINGS)()
+    source, shape, dtype = ONES[LARGE], LARGE, pick(THINGS)()
+    if pick((True, False, False)):
+        source, shape = pick(ARRAYS)(), pick(THINGS)()
+    case = operator.name, given, source, shape, dtype
+    runs = [
+        (lambda: operator.infer_dtype(dtype), OURS),
+        (lambda: operator.infer_shape(shape, **given), OURS),
+        (lambda: operator(source, **given), (*OURS, up.ParameterTypeError)),
+    ]
+    return refusal(*runs[pick((0, 1, 1, 1, 2, 2, 2, 2))], case)
+
+
+PLANS = {
+    tiling.nearest_950: ("scales", "input_size", "grad_input_dtype", "ub_size"),
+    tiling.nearest_a2: ("scales",),
+    tiling.trilinear_a2: ("inverse_scales", "align_corners"),
+}
+
+
+def one_tiling(pick: Pick) -> str:
+    plan = pick(list(PLANS))
+    given, named = [LARGE, SMALL], {}
+    for _ in range(pick((0, 1, 1, 2))):
+        given[pick((0, 1))] = pick((*THINGS, lambda: LARGE, lambda: SMALL))()
+    for _ in range(pick((0, 1, 1, 2))):
+        named[pick(("dtype", "cores", *PLANS[plan]))] = pick(THINGS)()
+    kinds = (up.TilingError, *DOCUMENTED)
+    return refusal(lambda: plan(*given, **named), kinds, (plan.__name__, given, named))
+
+
+def one_question(pick: Pick) -> str:
+    """Which documented limits a call breaks."""
+    given: dict[str, Any] = {**arguments(), "op": "nearest_backward", "scales": (2, 2, 1.5)}
+    names = ("op", "gradOut", "outputSize", "inputSize", "scales", "gradInput")
+    for _ in range(pick((0, 1, 1, 2, 3))):
+        given[pick(names)] = pick(THINGS)()
+    asked = {name: given[name] for name in names}
+    return refusal(lambda: aclnn.documented_limit_violations(**asked), DOCUMENTED, asked)
+
+
+def refusal(run: Callable[[], Any], kinds: tuple[type[Exception], ...], case: object) -> str:
+    """How a call ended that writes nothing: one of these errors, and few words."""
+    try:
+        run()
+    except (up.ParameterError, up.ParameterTypeError) as error:
+        if type(error) not in kinds or not 10 < len(str(error)) <= LONGEST:
+            raise AssertionError(shown(case)) from error
+        return type(error).__name__
+    except Exception as error:
+        raise AssertionError(shown(case)) from error
+    return "success"
 
 
 NUMERALS = [
@@ -257,8 +317,10 @@ def damage(path: Path, pick: Pick) -> None:
     path.write_bytes(content[: pick((128, 628, 628, 10))])
 
 
-DOORS = (one_function, one_plan, one_operator, one_command)
-SHARES = (8, 6, 6, 1)
+DOORS = (
+    one_function, one_plan, one_operator, one_ir_operator, one_tiling, one_question, one_command,
+)  # fmt: skip
+SHARES = (8, 6, 6, 3, 3, 1, 1)
 
 
 def main(count: int, seed: int) -> None:
@@ -286,7 +348,7 @@ def main(count: int, seed: int) -> None:
             if k % 10_000 == 9_999:
                 print(f"{k + 1} executions, {time.monotonic() - started:.0f} s", flush=True)
     for (name, ended), times in sorted(seen.items()):
-        print(f"{name:14} {ended:24} {times}")
+        print(f"{name:15} {ended:24} {times}")
     print(f"{count} executions from seed {seed}: all ended as documented")
 
 

@@ -20,7 +20,7 @@ import valid_calls
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from malformed import LARGE, SMALL, Liar
-from test_aclnn_fuzz import Masked, raising, released
+from strange import Masked, raising, released
 
 import upsample3d as up
 from upsample3d import schedule

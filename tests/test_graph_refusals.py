@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_graph import FIVE, TEN, Raising, every, refused
+from test_graph import FIVE, NEITHER_FAILS, TEN, Raising, every, names, refused
 
+import upsample3d as up
+from upsample3d import graph
 from upsample3d.graph import UpsampleNearest3dGrad, UpsampleTrilinear3dBackward
 from upsample3d.status import InferShapeError, TilingError
 
@@ -68,3 +70,29 @@ def test_floats_and_bools_of_wrong_types():
                         ({"align_corners": "yes"}, "a bool")):  # fmt: skip
         error = refused(UpsampleTrilinear3dBackward, TEN, (10, 10, 10), FIVE, **bad)
         assert str(error).endswith(f", wanted {wanted}")
+
+
+@pytest.mark.parametrize("operator", NEITHER_FAILS, ids=names)
+def test_neither_list_fails_when_it_runs_too(operator):
+    """As the operator's graph would not be built; the message says what to write."""
+    said = (
+        f"{operator.name}: neither output_size, which would be (10, 10, 10), nor scales is given, "
+        "wanted one of them"
+    )
+    assert str(refused(operator, TEN, input_size=FIVE)) == said
+    with pytest.raises(up.InferShapeError) as caught:
+        operator(np.ones(TEN, np.float32), input_size=FIVE)
+    assert str(caught.value) == said
+    both = refused(operator, TEN, FIVE, (10, 10, 10), (2, 2, 2))
+    assert str(both).endswith(
+        "output_size is (10, 10, 10), scales are (2.0, 2.0, 2.0), wanted one of them"
+    )
+
+
+def test_errors_have_public_names():
+    for error, status in ((up.InferShapeError, 561001), (up.TilingError, 561002),
+                          (up.KernelNotFoundError, 561003)):  # fmt: skip
+        assert issubclass(error, up.ParameterError)
+        assert (error.status, error.__name__ in up.__all__) == (status, True)
+        assert getattr(graph, error.__name__) is error
+        assert error.__name__ in graph.__all__

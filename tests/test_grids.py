@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import upsample3d as up
-from upsample3d import nifti, volumes
+from upsample3d import volumes
 from upsample3d.grids import placement
 
 AFFINE = np.array([[-2, 0.1, 0.2, 9], [0.3, 0.4, 3, -1], [0.2, -4, 0.1, 2], [0, 0, 0, 1.0]])
@@ -103,13 +103,3 @@ def test_gradients_come_back_to_the_grid(tmp_path):
         assert new.shape == old.shape
         np.testing.assert_allclose(new.affine, old.affine, rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose(new.get_qform(), old.get_qform(), rtol=1e-5, atol=1e-5)
-
-
-def test_sizes_that_nifti_1_does_not_hold_are_refused(tmp_path):
-    image(1, 1).to_filename(tmp_path / "x.nii")
-    with pytest.raises(ValueError, match=r"y\.nii: "):
-        volumes.forward(tmp_path / "x.nii", tmp_path / "y.nii", output_size=(40000, 1, 1))
-    np.save(tmp_path / "x.npy", np.zeros((4, 1, 1), np.float32))
-    volumes.forward(tmp_path / "x.npy", tmp_path / "y.nii", output_size=(40000, 1, 1))
-    assert isinstance(nibabel.load(tmp_path / "y.nii"), nibabel.Nifti2Image)
-    assert nifti.affine(nibabel.load(tmp_path / "y.nii").header)[0, 0] == 4 / 40000

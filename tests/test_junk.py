@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from decimal import Decimal
 from fractions import Fraction
 
@@ -84,6 +85,55 @@ def test_scales_are_refused_whatever_was_asked_before(wrong):
     up.nearest_backward(ONES, SIZE, (2.0, 2.0, 2.0))
     with pytest.raises(up.ParameterTypeError, match=r"scales\[0\]"):
         up.nearest_backward(ONES, SIZE, (wrong, 2.0, 2.0))
+
+
+class Symbol:
+    """What a symbol of an algebra looks like from here."""
+
+    def __index__(self):
+        raise TypeError("not a number")
+
+    def __float__(self):
+        raise TypeError("not a number")
+
+    def __eq__(self, other):
+        warnings.warn("compared", DeprecationWarning, stacklevel=2)
+        return self
+
+    def __bool__(self):
+        raise TypeError("truth of a relation")
+
+    __hash__ = None
+
+
+ODD = (
+    np.datetime64("NaT", "s"), np.datetime64("2026-01-01"), np.timedelta64("NaT", "s"),
+    np.timedelta64(2, "D"), np.ma.masked, np.ma.array(2.0, mask=True), np.array(2.5), np.array([2]),
+    np.array(["NaT"] * 3, "M8[s]"), np.array([2, 2, 2], "m8[s]"), np.ma.array([2.0] * 3, mask=True),
+    np.array([np.timedelta64(2, "s")] * 3, object), Decimal("sNaN"), Fraction(3, 2), Symbol(),
+    [Symbol()] * 3, [np.ma.masked] * 3, [np.datetime64("NaT", "s")] * 5, np.void(b"22"),
+    np.bytes_(b"2"), np.str_("2"), np.complex64(2), ("f4", (1,)), [("a", "f4")] * 2, np.dtype("V3"),
+)  # fmt: skip
+"""What is no number, size, name or bool, though NumPy or Python make something of it."""
+
+
+@pytest.mark.parametrize("action", ["error", "always"])
+def test_odd_objects_are_refused_without_a_warning(action):
+    """Of their own kind even where warnings are errors, and silently where they are shown."""
+    arguments = {"op": "trilinear_backward", "shape": SHAPE, "dtype": "f4", "input_size": SIZE}
+    calls = [(up.Plan, arguments, name) for name in NAMES]
+    calls += [(up.nearest_backward, {"grad_output": ONES, "input_size": SIZE}, name)
+              for name in ("input_size", "scales", "data_format", "rule", "schedule")]  # fmt: skip
+    calls += [
+        (up.bands, {"op": "nearest", "i": 4, "o": 8}, name) for name in ("i", "scale", "dtype")
+    ]
+    for odd in ODD:
+        for function, right, name in calls:
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter(action)
+                with pytest.raises((up.ParameterError, up.ParameterTypeError), match=" is "):
+                    function(**{**right, name: odd})
+            assert not seen, (type(odd), name, seen[0].message)
 
 
 @pytest.mark.parametrize("name", ["strides", "out_strides"])

@@ -82,7 +82,7 @@ BACKWARD = {
     ),
     "scales 2": (dict(scales=(2.0, 2.0)), ValueError, ["scales", "(2.0, 2.0)", "three"]),
     "scales text": (dict(scales="2"), ValueError, ["scales", "'2'"]),
-    "scales of text": (dict(scales=("2", 2, 2)), TypeError, ["scales[0]", "'2'", "number"]),
+    "scales of text": (dict(scales=("2", 2, 2)), TypeError, ["scales[0]", "'2'", "a float"]),
     "scales object": (dict(scales=object()), TypeError, ["scales", "object"]),
     "scale complex": (dict(scales=(2, 2j, 2)), TypeError, ["scales[1]", "2j"]),
     "scale inf": (dict(scales=(2, 2, math.inf)), ValueError, ["scales[2]", "inf", "finite"]),
@@ -100,7 +100,7 @@ BACKWARD = {
     "schedule 0": (dict(schedule=0), ValueError, ["schedule", "0", "copy"]),
     "num_threads 0": (dict(num_threads=0), ValueError, ["num_threads", "0"]),
     "num_threads 1.5": (dict(num_threads=1.5), TypeError, ["num_threads", "1.5"]),
-    "align_corners": (dict(align_corners=1), TypeError, ["align_corners", "1", "bool"]),
+    "align_corners": (dict(align_corners=1), TypeError, ["align_corners", "1", "True or False"]),
 }  # fmt: skip
 
 
@@ -121,13 +121,15 @@ FORWARD = {
     "input None": (dict(input=None), TypeError, ["input", "None"]),
     "neither": (dict(output_size=None), TypeError, ["output_size", "scales"]),
     "one scale missing": (
-        dict(output_size=None, scales=(2, None, 2)), TypeError, ["output_size", "scales", "for H;"],
+        dict(output_size=None, scales=(2, None, 2)), TypeError,
+        ["output_size", "scales is (2.0, None, 2.0)", "for H"],
     ),
     "negative scale": (
-        dict(output_size=None, scales=-2), TypeError, ["scales has no positive number for D, H, W"],
+        dict(output_size=None, scales=-2), TypeError, ["(-2.0, -2.0, -2.0)", "> 0 for D, H, W"],
     ),
     "scales give 0": (
-        dict(output_size=None, scales=(0.01, 2, 2)), ValueError, ["D of output_size", "0"],
+        dict(output_size=None, scales=(0.01, 2, 2), rule="torch"), ValueError,
+        ["D of output_size", "0"],
     ),
     "scales give 2^40": (
         dict(output_size=None, scales=(2, 2.0**40, 2)), ValueError, ["H of output_size"],

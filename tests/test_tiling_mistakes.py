@@ -69,7 +69,7 @@ def test_mistakes_of_one_plan_only():
 @each_plan
 def test_dtype_is_whatever_numpy_takes(plan):
     for name, given in (("float16", np.float16), ("bfloat16", ml_dtypes.bfloat16),
-                        ("float32", np.dtype(np.float32))):  # fmt: skip
+                        ("float32", np.dtype(np.float32)), ("float16", "f2")):  # fmt: skip
         assert plan(CUBE, CUBE, given) == plan(CUBE, CUBE, name)
     with pytest.raises(TilingError, match="dtype is int32, wanted float32"):
         plan(CUBE, CUBE, np.int32)

@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import oracle
@@ -12,7 +15,10 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import upsample3d.torch as backend  # noqa: E402
+from upsample3d import torch_kernels  # noqa: E402
+from upsample3d.bands import bands  # noqa: E402
 
+LAST, PLAIN = torch.channels_last_3d, torch.contiguous_format
 aten = torch.ops.aten
 NEAREST = {
     "nearest": (aten.upsample_nearest3d, aten.upsample_nearest3d_backward),
@@ -44,38 +50,105 @@ def answers(cases, ask):
         return list(zip(cases, [ask(*case) for case in cases], stock, strict=True))
 
 
+# PyTorch has two kernels of each nearest op forward: one for channels-last memory of more than
+# three channels, and another. They disagree for float64, with given scales, and where products and
+# sums are fused.
+KERNELS = {"NCDHW": (8, PLAIN), "NDHWC, C = 3": (3, LAST), "NDHWC": (8, LAST)}
+EACH = pytest.mark.parametrize("kernel", KERNELS)
+TYPES = pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["f32", "f64"])
+
+
+def line(values, kernel, axis=4):
+    """Rows [c, n] as a source of a kernel's channels and memory, along one axis."""
+    channels, memory_format = KERNELS[kernel]
+    shape = [1, channels, 1, 1, 1]
+    shape[axis] = values.shape[1]
+    rows = [values[k % len(values)] for k in range(channels)]
+    return torch.stack(rows).reshape(shape).contiguous(memory_format=memory_format)
+
+
+@EACH
+@TYPES
 @CASES
 @pytest.mark.parametrize("mode", NEAREST)
-def test_nearest_gradients_are_stock_s(mode, cases):
+def test_nearest_gradients_are_stock_s(mode, cases, dtype, kernel):
     def ask(i, o, s):
         # Ones count an input's outputs; the squares, summed exactly below 2^24, tell which.
-        g = torch.stack([torch.ones(o), torch.arange(o).float() ** 2]).reshape(1, 2, 1, 1, o)
-        return NEAREST[mode][1](g, [1, 1, o], [1, 2, 1, 1, i], None, None, s)
+        g = line(torch.stack([torch.ones(o), torch.arange(o).float() ** 2]).to(dtype), kernel)
+        return NEAREST[mode][1](g, [1, 1, o], [1, g.shape[1], 1, 1, i], None, None, s)
 
     for case, ours, stock in answers(cases, ask):
         assert torch.equal(ours, stock), case
 
 
+@EACH
+@TYPES
 @CASES
 @pytest.mark.parametrize("mode", NEAREST)
-def test_nearest_results_are_stock_s(mode, cases):
-    """But where stock's two kernels of nearest-exact differ: there, those of channels-last."""
-    differ = []
-
+def test_nearest_results_are_stock_s(mode, cases, dtype, kernel):
     def ask(i, o, s):
-        # Eight channels: with three or fewer, stock's channels-last input takes the NCDHW kernel.
-        x = torch.stack([torch.arange(i), torch.arange(i) ** 2] * 4).float().reshape(1, 8, 1, 1, i)
-        last = x.contiguous(memory_format=torch.channels_last_3d)
-        return [NEAREST[mode][0](each, [1, 1, o], None, None, s) for each in (x, last)]
+        x = line(torch.stack([torch.arange(i), torch.arange(i) ** 2]).to(dtype), kernel)
+        return NEAREST[mode][0](x, [1, 1, o], None, None, s)
 
     for case, ours, stock in answers(cases, ask):
-        assert torch.equal(ours[1], stock[1]), case
-        if mode == "nearest_exact" and not torch.equal(*stock):
-            differ.append(case)
-            assert torch.equal(*ours), case
-        else:
-            assert torch.equal(ours[0], stock[0]), case
-    assert len(differ) <= 45  # as PyTorch's AVX kernels have; its default ones have none
+        assert torch.equal(ours, stock), case
+
+
+@EACH
+@TYPES
+@pytest.mark.parametrize("mode", NEAREST)
+def test_every_index_up_to_100_is_stock_s(mode, dtype, kernel):
+    """By the rule that the switch chooses: 10,000 pairs of sizes, of which its plans are few."""
+    wide = "float64" if dtype is torch.float64 else "float32"
+    for i in range(1, 101):
+        x = line(torch.arange(i)[None].to(dtype), kernel)
+        rule = torch_kernels.rule_of(mode, dtype, tuple(x.shape), x.stride())
+        for o in range(1, 101):
+            stock = NEAREST[mode][0](x, [1, 1, o])[0, -1, 0, 0].double().numpy()
+            found = bands(mode, i, o, rule=rule, dtype=wide).lo
+            assert np.array_equal(found, stock), (i, o)
+
+
+REPORTED = [  # (op, dtype, kernel, in, out, x): where the float32 of one kernel is not the other's
+    ("nearest", torch.float64, "NDHWC", 2, 94, 47),
+    ("nearest_exact", torch.float64, "NDHWC", 2, 61, 30),
+    ("nearest_exact", torch.float32, "NCDHW", 2, 41, 20),
+    ("nearest_exact", torch.float32, "NDHWC, C = 3", 2, 41, 20),
+    ("nearest_exact", torch.bfloat16, "NCDHW", 2, 41, 20),
+]
+
+
+@pytest.mark.parametrize(("mode", "dtype", "kernel", "i", "o", "at"), REPORTED, ids=str)
+@pytest.mark.parametrize("axis", [2, 3, 4])
+def test_reported_indices(mode, dtype, kernel, i, o, at, axis):
+    x = line(torch.arange(i)[None].to(dtype), kernel, axis)
+    size = [1, 1, 1]
+    size[axis - 2] = o
+    ours, stock = both(NEAREST[mode][0], x, size)
+    assert torch.equal(ours, stock)
+    other = dict(zip(KERNELS, ("NDHWC", "NDHWC", "NCDHW"), strict=True))[kernel]
+    y = line(torch.arange(i)[None].to(dtype), other, axis)
+    theirs, stock = both(NEAREST[mode][0], y, size)
+    assert torch.equal(theirs, stock)
+    differ = (ours[0, 0] != theirs[0, 0]).flatten().nonzero().flatten().tolist()
+    assert differ == ([at] if dtype is torch.float64 or torch_kernels._fuses() else [])
+
+
+def test_kernels_that_are_not_fused_are_followed_too():
+    """PyTorch's default level, wherever these tests run, in a process of its own."""
+    code = """
+import torch, upsample3d.torch
+op = torch.ops.aten._upsample_nearest_exact3d
+x = torch.arange(2.).reshape(1, 1, 1, 1, 2)
+stock = op(x, [1, 1, 41])
+with upsample3d.torch.enabled():
+    print(torch.equal(op(x, [1, 1, 41]), stock))
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "ATEN_CPU_CAPABILITY": "default"},
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert run.stdout.strip() == "True", run.stderr
 
 
 def magnitude(x, i, o, s, align_corners, backward):

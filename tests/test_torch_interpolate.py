@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import fractions
 import itertools
+import math
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -80,41 +83,95 @@ def test_the_bits_are_the_override_s(mode, dtype):
         assert torch.equal(*(torch.autograd.grad(each, x, g)[0] for each in (y, z)))
 
 
-WRONG = [
-    {},
-    {"size": 4, "scale_factor": 2},
-    {"size": (4, 4)},
-    {"size": (4, 4, 4, 4)},
-    {"size": 4.5},
-    {"size": (4, 4.5, 4)},
-    {"size": 0},
-    {"size": (2, -1, 2)},
-    {"scale_factor": (2, 2)},
-    {"scale_factor": 0.1},
-    {"scale_factor": 0.0},
-    {"scale_factor": -2},
-    {"scale_factor": 1e20},
-    {"scale_factor": float("inf")},
-    {"scale_factor": float("nan")},
-    {"scale_factor": "2"},
-    {"size": 4, "recompute_scale_factor": True},
-    {"size": 4, "mode": "nearest", "align_corners": True},
-    {"size": 4, "mode": "nearest-exact", "align_corners": False},
-    {"size": 4, "mode": "trilinear", "align_corners": 1},
-    {"size": 4, "mode": "bilinear"},
-    {"size": 4, "mode": "bicubic"},
-    {"size": 4, "mode": "cubic"},
-]
+class Four:
+    """An integer that is no int."""
+
+    def __index__(self):
+        return 4
 
 
-@pytest.mark.parametrize("options", WRONG, ids=str)
-def test_errors_are_f_interpolate_s(options):
+# What the arguments may be and what they may not be; which is which says F.interpolate.
+SIZES = [
+    None, 4, 0, -1, True, False, 4.0, 4j, "4", b"444", {}, {3, 4, 5}, range(3, 6), Four(),
+    fractions.Fraction(4), 2**63, -(2**63) - 1, 10**400, np.int64(4), np.uint8(4), np.bool_(True),
+    np.float64(4), np.array(4), np.array([4, 4, 4]), torch.tensor(4), torch.tensor(4.0),
+    torch.tensor([4, 4, 4]), (), [4], (4, 4), (4, 4, 4, 4), (3, 4, 5), [2, -1, 2], [4, 0, 4],
+    (4, 4.5, 4), (True,) * 3, [4, True, 4], [4, np.int64(5), 4], [np.int64(4)] * 3, (Four(),) * 3,
+    [4, torch.tensor(4), 4], [torch.tensor(4.0)] * 3, (4, 4, None), [[4], [4], [4]], (4, 4, 2**63),
+    [np.array([4])] * 3, torch.Size((3, 4, 5)),
+]  # fmt: skip
+FACTORS = [
+    2, 2.0, 1.7, 1 / 3, 0, 0.0, 0.1, -2, 1e20, 10**400, math.inf, -math.inf, math.nan, 1e-320, True,
+    False, 2j, "2", b"222", {2.0}, range(1, 4), Four(), fractions.Fraction(2), np.float64(1.7),
+    np.float32(1.7), np.int64(2), np.bool_(True), np.array([2.0, 2, 2]), torch.tensor(2.0),
+    torch.tensor(2), torch.tensor([2.0, 2, 2]), (), [2], (2, 2), (1.3, 0.6, 2), [2, True, 1.5],
+    (True,) * 3, [np.float32(1.7)] * 3, [torch.tensor(2.0)] * 3, [2.0, torch.tensor(2.0), 2],
+    [fractions.Fraction(3, 2)] * 3, (2, 2, None), [[2]] * 3, ["2"] * 3, (1.5, -1, 2),
+    (math.nan, 2, 2), torch.Size((1, 2, 3)),
+]  # fmt: skip
+OTHERS = [
+    {}, {"mode": "nearest-exact"}, {"mode": "trilinear"},
+    {"mode": "trilinear", "align_corners": True}, {"mode": "trilinear", "align_corners": 1},
+    {"mode": "trilinear", "align_corners": np.True_}, {"mode": "nearest", "align_corners": True},
+    {"mode": "nearest-exact", "align_corners": False}, {"mode": "bilinear"}, {"mode": "cubic"},
+    {"mode": None}, {"mode": ["nearest"]}, {"mode": b"nearest"}, {"recompute_scale_factor": True},
+    {"recompute_scale_factor": False}, {"recompute_scale_factor": "yes"},
+    {"recompute_scale_factor": 0}, {"recompute_scale_factor": np.zeros(2)}, {"antialias": True},
+    {"antialias": None}, {"antialias": np.zeros(2)}, {"antialias": True, "mode": "trilinear"},
+    {"scale_factor": 2}, {"bogus": 1},
+]  # fmt: skip
+
+
+def outcome(call, *arguments, **options):
+    """What a call returns, or the type of its error and the first line of its text."""
+    try:
+        return call(*arguments, **options)
+    except Exception as error:  # whatever it is, it is what is looked at
+        return type(error), str(error).splitlines()[0]
+
+
+@pytest.mark.parametrize("options", OTHERS, ids=str)
+def test_arguments_and_errors_are_f_interpolate_s(options):
+    """2,000 combinations, right and wrong ones."""
     x = volume(1, 2, 3, 3, 3)
-    with pytest.raises(Exception) as stock:  # noqa: PT011
-        F.interpolate(x, **options)
-    with pytest.raises(type(stock.value)) as found:
-        interpolate(x, **options)
-    assert str(found.value).splitlines()[0] == str(stock.value).splitlines()[0]
+    asked = [{"size": size} for size in SIZES] + [{"scale_factor": s} for s in FACTORS]
+    for each in asked:
+        stock = outcome(F.interpolate, x, **{**options, **each})
+        found = outcome(interpolate, x, **{**options, **each})
+        if isinstance(stock, tuple):
+            assert found == stock, each
+        else:
+            torch.testing.assert_close(found, stock)
+
+
+def test_inputs_and_errors_are_f_interpolate_s():
+    x = volume(1, 2, 3, 3, 3)
+    inputs = [
+        None,
+        1,
+        [x],
+        x.numpy(),
+        x[0],
+        x[None],
+        x.int(),
+        x > 0,
+        x + 0j,
+        x[:, :, :0],
+        x[0, 0, 0, 0],
+    ]
+    for each in inputs:
+        for options in ({"size": 4}, {"scale_factor": 2}, {}, {"size": 4, "align_corners": True}):
+            stock = outcome(F.interpolate, each, **options)
+            found = outcome(interpolate, each, **options)
+            assert type(found) is type(stock)
+            assert isinstance(stock, torch.Tensor) or found == stock, (each, options)
+
+
+def test_integers_of_numpy_are_sizes(runs):
+    x = volume(1, 2, 3, 3, 3)
+    assert interpolate(x, size=np.int64(4)).shape == (1, 2, 4, 4, 4)
+    assert interpolate(x, size=(np.int32(4), 5, np.uint8(6))).shape == (1, 2, 4, 5, 6)
+    assert len(runs) == 2
 
 
 def test_whatever_else_f_interpolate_does():

@@ -359,23 +359,6 @@ def test_subclasses_see_no_more_than_from_stock(mode, runs):
         torch.testing.assert_close(a, b)
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_denormal_numbers_are_kept(mode):
-    """Whatever set_flush_denormal says, which PyTorch's trilinear kernels follow."""
-    x = torch.full((1, 2, 2, 2, 2), 2.0**-140)
-    g = torch.full((1, 2, 4, 4, 4), 2.0**-140)
-    arguments = ([4, 4, 4], [1, 2, 2, 2, 2], *corners(mode))
-    wanted = forward(mode)(x, [4, 4, 4], *corners(mode)), backward(mode)(g, *arguments)
-    assert torch.equal(wanted[1], torch.full_like(x, 2.0**-137))
-    try:
-        torch.set_flush_denormal(True)
-        with backend.enabled():
-            found = forward(mode)(x, [4, 4, 4], *corners(mode)), backward(mode)(g, *arguments)
-    finally:
-        torch.set_flush_denormal(False)
-    assert all(torch.equal(a, b) for a, b in zip(found, wanted, strict=True))
-
-
 def test_threads_are_torch_s(monkeypatch):
     planned = []
     fill = upsample3d.plan.Plan.fill

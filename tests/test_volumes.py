@@ -2,6 +2,7 @@
 """Volumes from files: values, order, scale and affine survive; what is no volume is refused."""
 
 import gzip
+import tracemalloc
 from pathlib import Path
 
 import nibabel
@@ -178,3 +179,56 @@ def test_the_system_speaks_first(tmp_path):
     refusal(tmp_path / "folder.nii", OSError)
     (tmp_path / "x.dcm").touch()
     assert "wanted one of .npy, .npz, .nii, .nii.gz" in refusal(tmp_path / "x.dcm")
+
+
+def claiming(kind, shape, offset=None, extension=b""):
+    """A file that holds a header alone, and what the header says beyond it."""
+    header = kind()
+    header.set_data_dtype(np.float32)
+    header["dim"][: len(shape) + 1] = len(shape), *shape
+    header["vox_offset"] = offset or kind.single_vox_offset
+    return header.binaryblock + (b"\1\0\0\0" + extension if extension else b"\0" * 4)
+
+
+@pytest.mark.parametrize("suffix", ["nii", "nii.gz"])
+@pytest.mark.parametrize("kind", [nibabel.Nifti1Header, nibabel.Nifti2Header])
+@pytest.mark.parametrize(
+    "claim",
+    [
+        dict(shape=(1000, 1000, 800)),  # 3.2 GB
+        dict(shape=(32767,) * 5),
+        dict(shape=(4, 4, 4), offset=2**30),
+        dict(shape=(-1000, -1000, 800)),
+        dict(shape=(1, 1, 1), offset=4096, extension=np.int32([2**30, 6]).tobytes()),
+    ],
+)
+def test_no_memory_is_taken_for_what_is_not_there(tmp_path, suffix, kind, claim):
+    content = claiming(kind, **claim).ljust(4100 if "extension" in claim else 592, b"\0")
+    path = tmp_path / f"x.{suffix}"
+    path.write_bytes(gzip.compress(content) if suffix == "nii.gz" else content)
+    tracemalloc.start()
+    try:
+        refusal(path)
+        assert tracemalloc.get_traced_memory()[1] < 10 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("suffix", ["nii", "nii.gz"])
+def test_array_of_a_header_without_an_offset_follows_it(tmp_path, suffix):
+    """As SPM and others read it; 0 is where the header lies."""
+    x = RNG.random((4, 5, 6), dtype=np.float32)
+    content = bytearray(saved(tmp_path / "x.nii", x).read_bytes())
+    assert content[108:112] == np.float32(352).tobytes()  # vox_offset
+    content[108:112] = bytes(4)
+    path = tmp_path / f"y.{suffix}"
+    path.write_bytes(gzip.compress(content) if suffix == "nii.gz" else content)
+    np.testing.assert_array_equal(volumes.read(path).data, x)
+
+
+def test_well_packed_files_are_read(tmp_path):
+    """Zeros shrink nearly to the bound below which a header is not believed."""
+    path = saved(tmp_path / "x.nii.gz", np.zeros((200, 200, 200), np.uint8))
+    path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()), 9))
+    assert 8_000_352 / path.stat().st_size > 900
+    assert volumes.read(path).data.shape == (200, 200, 200)

@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """3-D up-sampling and its gradients on CPUs: fast, and with bits that never change."""
 
-from __future__ import annotations
+from . import start as _start  # before all else, even __future__: see there
 
-from .wait_policy import cpu as _cpu  # isort: skip  (before all others: it loads OpenMP)
+# isort: split
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
 
-from . import levels as _levels
+# isort: split
+from .wait_policy import cpu as _cpu  # before what needs the kernels: it loads OpenMP
+
+# isort: split
+try:
+    from . import levels as _levels
+except ImportError as _failure:
+    _start.refuse(_failure)
+    raise
 from .bands import Band
 from .functional import (
     bands,
@@ -19,9 +29,37 @@ from .functional import (
     trilinear_backward,
 )
 from .plan import Plan
-from .status import ParameterError, ParameterTypeError, Status
+from .status import (
+    InferShapeError,
+    KernelNotFoundError,
+    ParameterError,
+    ParameterTypeError,
+    Status,
+    TilingError,
+)
 
 __version__ = "0.1.0"
+
+_MODULES = ("aclnn", "graph", "reference", "tiling", "volumes")
+"""Modules that are imported where they are first named: `upsample3d.volumes`. So is torch, which
+`dir` does not list, lest those who look at all that it lists import PyTorch."""
+
+if TYPE_CHECKING:
+    from . import aclnn as aclnn
+    from . import graph as graph
+    from . import reference as reference
+    from . import tiling as tiling
+    from . import torch as torch
+    from . import volumes as volumes
+else:  # hidden from type checkers, which would take every name
+
+    def __getattr__(name):
+        if name in (*_MODULES, "torch"):
+            return _import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__():
+        return sorted({*globals(), *_MODULES})
 
 
 def build_info() -> dict[str, object]:
@@ -42,10 +80,13 @@ def build_info() -> dict[str, object]:
 
 __all__ = [
     "Band",
+    "InferShapeError",
+    "KernelNotFoundError",
     "ParameterError",
     "ParameterTypeError",
     "Plan",
     "Status",
+    "TilingError",
     "bands",
     "build_info",
     "get_num_threads",

@@ -4,23 +4,21 @@
 from __future__ import annotations
 
 import argparse
-import os
-import signal
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 import upsample3d as up
 
-from . import check, resample
+from . import check, process, resample
 
 MISTAKE = 2
-MISTAKES = OSError, ValueError, up.ParameterTypeError, MemoryError, ModuleNotFoundError
+MISTAKES = OSError, ValueError, up.ParameterTypeError, MemoryError, ModuleNotFoundError, Warning
+"""What a user's mistake raises; a Warning does where Python was told to raise warnings."""
+
+FAILED = 1
 INTERRUPTED = 130
-TERMINATED = 143
 
 
 class Help(argparse.HelpFormatter):
@@ -37,57 +35,50 @@ class Parser(argparse.ArgumentParser):
         super().__init__(formatter_class=Help, **options)
 
     def error(self, message: str) -> NoReturn:
-        self.exit(MISTAKE, f"{self.prog}: {message} (--help says more)\n")
-
-
-class Terminated(BaseException):
-    """SIGTERM, so that what is half-written is removed on the way out."""
+        said = " ".join(message.split())
+        self.exit(MISTAKE, f"{self.prog}: {said} (--help says more)\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit status: 0, 1 where the work failed, 2 for a user's mistake, 130 for Ctrl-C.
 
-    143 for SIGTERM.
+    argv: the arguments of a command that runs within another's process; None: this process is the
+    command's own, and signals end it, as they do others, once what is half-written is removed.
     """
+    if argv is not None:
+        return status_of(argv)
+    with process.owned():
+        return status_of(sys.argv[1:])
+
+
+def status_of(argv: Sequence[str]) -> int:
+    """Runs a command, and says on one line what went wrong."""
+    unprinted = FAILED
     try:
-        arguments = parser().parse_args(argv)
-    except SystemExit as stop:  # --help or a complaint, printed already
-        return int(stop.code or 0)
-    try:
-        with terminating():
+        with process.plain_warnings():
+            arguments = parser().parse_args(argv)
+            unprinted = getattr(arguments, "unprinted", FAILED)
             status = int(arguments.run(arguments))
-        if sys.stdout is not None:  # it is where the shell closed it, as in `upsample3d info >&-`
-            sys.stdout.flush()
-        return status
-    except BrokenPipeError:  # nobody reads on, as in `upsample3d demo | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    except SystemExit as stop:  # --help or a complaint, printed already
+        status = int(stop.code or 0)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
-    except Terminated:
-        print("terminated", file=sys.stderr)
-        return TERMINATED
     except MISTAKES as mistake:
-        print(f"upsample3d: {' '.join(str(mistake).split())}", file=sys.stderr)
-        return MISTAKE
+        process.say(told(mistake))
+        status = MISTAKE
+    if failure := process.unprinted():
+        status = status or unprinted
+        if not isinstance(failure, BrokenPipeError):  # nobody reads on, as in `demo | head`
+            process.say(f"cannot print: {failure.strerror}")
+    return status
 
 
-@contextmanager
-def terminating() -> Iterator[None]:
-    """SIGTERM raises Terminated meanwhile, where signals may be caught: in the main thread."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, terminate)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
-
-
-def terminate(*_: object) -> NoReturn:
-    raise Terminated
+def told(mistake: BaseException) -> str:
+    """What is said of a mistake; errors of the system begin with the file's name."""
+    if isinstance(mistake, OSError) and mistake.filename and mistake.strerror:
+        return f"{mistake.filename}: {mistake.strerror}"
+    return str(mistake)
 
 
 def parser() -> Parser:
@@ -153,13 +144,14 @@ def parser() -> Parser:
     check.options(
         commands.add_parser(
             "check",
-            help="say whether a call of an operator would be legal on an NPU",
-            description="Prints whether the chip supports the operator, what its first phase "
-            "would answer, which documented limits the call breaks, and how the kernel would share "
-            "it among the cores. Both tensors are contiguous and alike in dtype and format. The "
-            "exit status is 0 where the call is legal on that chip, 1 where it is not, 2 where "
+            help="say on which NPUs a call of an operator would be legal",
+            description="Prints what the operator's first phase would answer, which documented "
+            "limits the call breaks, and on which chips it would be legal; with --soc for one "
+            "chip, and how its kernel would share the work among its cores, in the names of "
+            "upsample3d.tiling. Both tensors are contiguous and alike in dtype and format. The "
+            "exit status is 0 where the call is legal on a chip, 1 where it is on none, 2 where "
             "the command line is malformed. Needs no NPU, and no memory for the tensors.",
-            epilog="example:\n  upsample3d check --op trilinear_backward --soc ascend910b \\\n"
+            epilog="example:\n  upsample3d check --op trilinear_backward --soc Ascend910B3 \\\n"
             "    --grad-output-shape 1,8,64,64,64 --input-size 1,8,32,32,32",
         )
     )

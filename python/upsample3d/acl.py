@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a caller of the operators holds: types, formats, tensors and int arrays, by CANN's names.
+"""What a caller of the operators holds: tensors and int arrays, by CANN's names.
 
-Source: aclDataType, aclFormat, aclCreateTensor and their companions of CANN's headers. A creator
-returns None where it refuses, a destroyer a status; aclGetRecentErrMsg() says why.
+Source: aclCreateTensor and its companions of CANN's headers. A creator returns None where it
+refuses, a destroyer a status; aclGetRecentErrMsg() says why.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from typing import Any, final
 
-import ml_dtypes
 import numpy as np
 
 from . import buffers, layout
+from .acltypes import ACL_FORMAT_NCDHW, OF_NUMPY, aclDataType, aclFormat
 from .buffers import Array
 from .foreign import (
     MOST_READ,
@@ -27,66 +27,13 @@ from .foreign import (
     not_null,
     reading,
     refuse,
+    told,
 )
 from .status import ParameterError, ParameterTypeError
 
 Sizes = tuple[int, ...]
-
-
-class aclDataType(IntEnum):
-    """Element types. numpy: NumPy's type of the same elements."""
-
-    ACL_FLOAT = 0
-    ACL_FLOAT16 = 1
-    ACL_INT8 = 2
-    ACL_INT32 = 3
-    ACL_UINT8 = 4
-    ACL_INT16 = 6
-    ACL_INT64 = 9
-    ACL_DOUBLE = 11
-    ACL_BOOL = 12
-    ACL_STRING = 13
-    ACL_COMPLEX64 = 16
-    ACL_COMPLEX128 = 17
-    ACL_BF16 = 27
-
-    @property
-    def numpy(self) -> np.dtype[Any]:
-        return _NUMPY[self]
-
-
-class aclFormat(IntEnum):
-    """What the axes of a tensor are."""
-
-    ACL_FORMAT_UNDEFINED = -1
-    ACL_FORMAT_NCHW = 0
-    ACL_FORMAT_NHWC = 1
-    ACL_FORMAT_ND = 2
-    ACL_FORMAT_NDHWC = 27
-    ACL_FORMAT_NCDHW = 30
-
-
-ACL_FLOAT, ACL_FLOAT16 = aclDataType.ACL_FLOAT, aclDataType.ACL_FLOAT16
-ACL_DOUBLE, ACL_BF16 = aclDataType.ACL_DOUBLE, aclDataType.ACL_BF16
-ACL_FORMAT_ND = aclFormat.ACL_FORMAT_ND
-ACL_FORMAT_NDHWC, ACL_FORMAT_NCDHW = aclFormat.ACL_FORMAT_NDHWC, aclFormat.ACL_FORMAT_NCDHW
-
-_NUMPY: dict[aclDataType, np.dtype[Any]] = {
-    aclDataType.ACL_FLOAT: np.dtype(np.float32),
-    aclDataType.ACL_FLOAT16: np.dtype(np.float16),
-    aclDataType.ACL_INT8: np.dtype(np.int8),
-    aclDataType.ACL_INT32: np.dtype(np.int32),
-    aclDataType.ACL_UINT8: np.dtype(np.uint8),
-    aclDataType.ACL_INT16: np.dtype(np.int16),
-    aclDataType.ACL_INT64: np.dtype(np.int64),
-    aclDataType.ACL_DOUBLE: np.dtype(np.float64),
-    aclDataType.ACL_BOOL: np.dtype(np.bool_),
-    aclDataType.ACL_STRING: np.dtype("S1"),
-    aclDataType.ACL_COMPLEX64: np.dtype(np.complex64),
-    aclDataType.ACL_COMPLEX128: np.dtype(np.complex128),
-    aclDataType.ACL_BF16: np.dtype(ml_dtypes.bfloat16),
-}
-_ACL = {dtype: number for number, dtype in _NUMPY.items()}
+Ints = Sequence[int] | np.ndarray[Any, np.dtype[np.integer[Any]]]
+"""What an int array may be. Types say what is right; what is passed is read as it is."""
 
 
 @final
@@ -106,7 +53,7 @@ class AclTensor:
     storage_shape: Sizes
 
     @staticmethod
-    def from_array(array: Any, format: Any = ACL_FORMAT_NCDHW) -> AclTensor | None:
+    def from_array(array: Array, format: int = ACL_FORMAT_NCDHW) -> AclTensor | None:
         """The tensor of a NumPy view of any strides, its storage the view itself; or None."""
         try:
             not_null("array", array)
@@ -116,7 +63,7 @@ class AclTensor:
                 raise ParameterTypeError(f"array is a {kind(array)}, wanted a NumPy array")
             with reading("array", array, "a NumPy array"):
                 view = np.ndarray.view(array, np.ndarray)
-            if view.dtype not in _ACL:
+            if view.dtype not in OF_NUMPY:
                 raise ParameterTypeError(
                     f"array has dtype {view.dtype.str!r}, wanted a type of aclDataType"
                 )
@@ -128,7 +75,7 @@ class AclTensor:
     @property
     def dtype(self) -> aclDataType:
         """The element type."""
-        return _ACL[self.view.dtype]
+        return OF_NUMPY[self.view.dtype]
 
     @property
     def view_shape(self) -> Sizes:
@@ -140,7 +87,7 @@ class AclTensor:
     def strides(self) -> Sizes | None:
         """The view's strides in elements; None where they are no whole numbers of elements."""
         size = self.view.itemsize
-        whole = not any(stride % size for stride in self.view.strides)
+        whole = size > 0 and not any(stride % size for stride in self.view.strides)
         return tuple(stride // size for stride in self.view.strides) if whole else None
 
     def __repr__(self) -> str:
@@ -150,19 +97,20 @@ class AclTensor:
 
 
 def aclCreateTensor(
-    view_dims: Any,
-    data_type: Any,
-    strides: Any,
-    offset: Any,
-    format: Any,
-    storage_dims: Any,
+    view_dims: Ints,
+    data_type: int,
+    strides: Ints | None,
+    offset: int,
+    format: int,
+    storage_dims: Ints,
     data: Any,
 ) -> AclTensor | None:
     """The tensor whose element k lies at data[offset + sum(k * strides)], or None.
 
     CANN's viewDimsNum and storageDimsNum are left out: sequences know their lengths. data: a
     contiguous buffer, at least as long as the elements of storage_dims, and if it is a NumPy array,
-    of data_type's itemsize or of bytes; None where there are no elements. strides, offset: in
+    of data_type's itemsize or of bytes; None where there are no elements. Of types that NumPy has
+    not, such as ACL_INT4, it is not looked at: no operator takes them. strides, offset: in
     elements; strides None means contiguous; those of axes of size 1 do not matter. Refused: a view
     that leaves its storage, a storage larger than its buffer, and memory that is misaligned for its
     elements.
@@ -177,7 +125,7 @@ def aclCreateTensor(
         first = int64("offset", offset)
         _check_inside(shape, steps, first, math.prod(storage))
         memory = _memory(data, math.prod(storage), dtype)
-        with reading("viewDims", shape, f"sizes that NumPy can hold, not {shape}"):
+        with reading("viewDims", shape, f"sizes that NumPy can hold, not {told(shape)}"):
             view: Array = np.ndarray(
                 shape, dtype, memory, first * dtype.itemsize, [s * dtype.itemsize for s in steps]
             )
@@ -191,17 +139,18 @@ def aclCreateTensor(
         return None
 
 
-def aclDestroyTensor(tensor: Any) -> aclnnStatus:
+def aclDestroyTensor(tensor: AclTensor) -> aclnnStatus:
     """Ends a tensor. Executors made with it can run: they hold what they need."""
     try:
         tensor_of("tensor", tensor)
-        tensor.data = tensor.view = None
+        tensor.data = None
+        tensor.view = None  # type: ignore[assignment]  # no operator takes it any more
     except Exception as error:
         return refuse(error, "aclDestroyTensor")
     return aclnnStatus.ACLNN_SUCCESS
 
 
-def aclCreateIntArray(value: Any, size: Any) -> Sizes | None:
+def aclCreateIntArray(value: Ints | None, size: int) -> Sizes | None:
     """The first `size` of up to 64 numbers, or None. (The operators take any sequence of ints.)"""
     try:
         not_null("value", value)
@@ -214,7 +163,7 @@ def aclCreateIntArray(value: Any, size: Any) -> Sizes | None:
         return None
 
 
-def aclDestroyIntArray(array: Any) -> aclnnStatus:
+def aclDestroyIntArray(array: Ints | None) -> aclnnStatus:
     """Ends an int array: nothing to do but to refuse what is none."""
     try:
         not_null("array", array)
@@ -235,7 +184,7 @@ def tensor_of(name: str, given: Any) -> AclTensor:
         raise ParameterError(f"{name} is destroyed, wanted a tensor that is alive")
     if (
         type(tensor.view) is not np.ndarray
-        or tensor.view.dtype not in _ACL
+        or tensor.view.dtype not in OF_NUMPY
         or type(tensor.format) is not aclFormat
     ):
         raise ParameterTypeError(f"{name} is made by hand, wanted one made by a creator")
@@ -252,7 +201,7 @@ def _axes(name: str, given: Any) -> Sizes:
 def _sizes(name: str, given: Any) -> Sizes:
     sizes = _axes(name, given)
     if min(sizes, default=0) < 0:
-        raise ParameterError(f"{name} is {sizes}, wanted sizes >= 0")
+        raise ParameterError(f"{name} is {told(sizes)}, wanted sizes >= 0")
     return sizes
 
 
@@ -265,9 +214,14 @@ def _check_inside(shape: Sizes, steps: Sizes, first: int, storage: int) -> None:
         low, high = first, first - 1
     if low < 0 or high >= storage:
         raise ParameterError(
-            f"offset is {first}, strides are {steps}: the view has elements {low} to {high}, "
-            f"wanted 0 to {storage - 1}, those of storageDims"
+            f"offset is {first}, strides are {told(steps)}: the view has elements {low} to {high}, "
+            f"wanted 0 to {_count(storage - 1)}, those of storageDims"
         )
+
+
+def _count(number: int) -> str:
+    """A number in words that 64 sizes of 64 bits do not make long."""
+    return str(number) if number < 2**63 else "2^63 or more"
 
 
 def _memory(data: Any, count: int, dtype: np.dtype[Any]) -> Array:
@@ -281,7 +235,9 @@ def _memory(data: Any, count: int, dtype: np.dtype[Any]) -> Array:
     with reading("tensorData", data, "a contiguous buffer without objects"):
         memory = buffers.bytes_of(data)
     if memory.nbytes < size:
-        raise ParameterError(f"tensorData has {memory.nbytes} bytes, wanted {size} for storageDims")
+        raise ParameterError(
+            f"tensorData has {memory.nbytes} bytes, wanted {_count(size)} for storageDims"
+        )
     return memory
 
 
@@ -291,12 +247,12 @@ def _storage(data: Any, dtype: np.dtype[Any]) -> Array:
         array: Array = np.ndarray.view(data, np.ndarray)
     if not array.flags.c_contiguous:
         raise ParameterError(
-            f"tensorData has strides of {array.strides} bytes for {array.shape}, wanted the "
-            "contiguous array under it, with strides and offset, or AclTensor.from_array"
+            f"tensorData has strides of {told(array.strides)} bytes for {told(array.shape)}, "
+            "wanted the contiguous array under it, with strides and offset, or AclTensor.from_array"
         )
     if array.itemsize not in (1, dtype.itemsize):
         raise ParameterError(
-            f"tensorData has dtype {array.dtype}, wanted {dtype}, another of {dtype.itemsize} "
+            f"tensorData has dtype {array.dtype.name}, wanted {dtype}, another of {dtype.itemsize} "
             "bytes, or bytes"
         )
     return array

@@ -15,6 +15,8 @@ at the last failure: neither reading nor success clears it. After a failure grad
 Scales count only where all three are > 0.
 """
 
+# ruff: noqa: F405 - acltypes' names stand in __all__, where type checkers look for them
+
 from __future__ import annotations
 
 from threading import Lock
@@ -22,21 +24,13 @@ from typing import Any
 
 from . import buffers, cpu, foreign, layout
 from .acl import (
-    ACL_BF16,
-    ACL_DOUBLE,
-    ACL_FLOAT,
-    ACL_FLOAT16,
-    ACL_FORMAT_NCDHW,
-    ACL_FORMAT_ND,
-    ACL_FORMAT_NDHWC,
     AclTensor,
+    Ints,
     Sizes,
     aclCreateIntArray,
     aclCreateTensor,
-    aclDataType,
     aclDestroyIntArray,
     aclDestroyTensor,
-    aclFormat,
 )
 from .aclnn_checks import (
     EXACT,
@@ -50,6 +44,7 @@ from .aclnn_checks import (
     read,
 )
 from .aclnn_limits import documented_limit_violations
+from .acltypes import *  # noqa: F403 - every type and format of CANN's
 from .buffers import Array
 from .foreign import aclGetRecentErrMsg, aclnnStatus, refuse
 from .plan import Plan
@@ -102,13 +97,13 @@ class AclOpExecutor:
 
 
 def aclnnUpsampleNearestExact3dBackwardGetWorkspaceSize(
-    gradOut: Any,
-    outputSize: Any,
-    inputSize: Any,
-    scalesD: Any,
-    scalesH: Any,
-    scalesW: Any,
-    gradInput: Any,
+    gradOut: AclTensor | None,
+    outputSize: Ints | None,
+    inputSize: Ints | None,
+    scalesD: float,
+    scalesH: float,
+    scalesW: float,
+    gradInput: AclTensor | None,
 ) -> Prepared:
     """(status, workspaceSize, executor) for nearest-exact's gradient; (status, 0, None) if refused.
 
@@ -122,13 +117,13 @@ def aclnnUpsampleNearestExact3dBackwardGetWorkspaceSize(
 
 
 def aclnnUpsampleNearest3dBackwardGetWorkspaceSize(
-    gradOut: Any,
-    outputSize: Any,
-    inputSize: Any,
-    scalesD: Any,
-    scalesH: Any,
-    scalesW: Any,
-    gradInput: Any,
+    gradOut: AclTensor | None,
+    outputSize: Ints | None,
+    inputSize: Ints | None,
+    scalesD: float,
+    scalesH: float,
+    scalesW: float,
+    gradInput: AclTensor | None,
 ) -> Prepared:
     """The same for the gradient of plain nearest, which also takes float64, and any scales."""
     scales = scalesD, scalesH, scalesW
@@ -136,14 +131,14 @@ def aclnnUpsampleNearest3dBackwardGetWorkspaceSize(
 
 
 def aclnnUpsampleTrilinear3dBackwardGetWorkspaceSize(
-    gradOut: Any,
-    outputSize: Any,
-    inputSize: Any,
-    alignCorners: Any,
-    scalesD: Any,
-    scalesH: Any,
-    scalesW: Any,
-    gradInput: Any,
+    gradOut: AclTensor | None,
+    outputSize: Ints | None,
+    inputSize: Ints | None,
+    alignCorners: bool,
+    scalesD: float,
+    scalesH: float,
+    scalesW: float,
+    gradInput: AclTensor | None,
 ) -> Prepared:
     """The same for the gradient of trilinear: float64 too, any scales, NCDHW, NDHWC or ND."""
     scales = scalesD, scalesH, scalesW
@@ -189,7 +184,7 @@ def plan_of(call: Call, strides: Sizes | None = None, out_strides: Sizes | None 
 
 
 def aclnnUpsampleNearestExact3dBackward(
-    workspace: Any, workspaceSize: Any, executor: Any, stream: Any
+    workspace: Any, workspaceSize: int, executor: AclOpExecutor | None, stream: object
 ) -> aclnnStatus:
     """Runs what the first phase prepared: gradInput is written when it returns success.
 
@@ -200,20 +195,20 @@ def aclnnUpsampleNearestExact3dBackward(
 
 
 def aclnnUpsampleNearest3dBackward(
-    workspace: Any, workspaceSize: Any, executor: Any, stream: Any
+    workspace: Any, workspaceSize: int, executor: AclOpExecutor | None, stream: object
 ) -> aclnnStatus:
     """The same for the gradient of plain nearest."""
     return _run(NEAREST, workspace, workspaceSize, executor)
 
 
 def aclnnUpsampleTrilinear3dBackward(
-    workspace: Any, workspaceSize: Any, executor: Any, stream: Any
+    workspace: Any, workspaceSize: int, executor: AclOpExecutor | None, stream: object
 ) -> aclnnStatus:
     """The same for the gradient of trilinear."""
     return _run(TRILINEAR, workspace, workspaceSize, executor)
 
 
-def aclSetAclOpExecutorRepeatable(executor: Any) -> aclnnStatus:
+def aclSetAclOpExecutorRepeatable(executor: AclOpExecutor | None) -> aclnnStatus:
     """Lets an executor run again and again, until it is destroyed."""
     try:
         alive = _executor_of(executor)
@@ -224,7 +219,7 @@ def aclSetAclOpExecutorRepeatable(executor: Any) -> aclnnStatus:
     return ACLNN_SUCCESS
 
 
-def aclDestroyAclOpExecutor(executor: Any) -> aclnnStatus:
+def aclDestroyAclOpExecutor(executor: AclOpExecutor | None) -> aclnnStatus:
     """Ends an executor that has not ended by running."""
     try:
         _executor_of(executor).end("was destroyed")
@@ -273,23 +268,14 @@ __all__ = [
     "ACLNN_ERR_PARAM_NULLPTR",
     "ACLNN_ERR_RUNTIME_ERROR",
     "ACLNN_SUCCESS",
-    "ACL_BF16",
-    "ACL_DOUBLE",
-    "ACL_FLOAT",
-    "ACL_FLOAT16",
-    "ACL_FORMAT_NCDHW",
-    "ACL_FORMAT_ND",
-    "ACL_FORMAT_NDHWC",
     "ACL_SUCCESS",
     "AclOpExecutor",
     "AclTensor",
     "aclCreateIntArray",
     "aclCreateTensor",
-    "aclDataType",
     "aclDestroyAclOpExecutor",
     "aclDestroyIntArray",
     "aclDestroyTensor",
-    "aclFormat",
     "aclGetRecentErrMsg",
     "aclSetAclOpExecutorRepeatable",
     "aclnnStatus",
@@ -301,3 +287,16 @@ __all__ = [
     "aclnnUpsampleTrilinear3dBackwardGetWorkspaceSize",
     "documented_limit_violations",
 ]
+__all__ += [
+    "ACL_BF16", "ACL_BOOL", "ACL_COMPLEX32", "ACL_COMPLEX64", "ACL_COMPLEX128", "ACL_DOUBLE",
+    "ACL_DT_UNDEFINED", "ACL_FLOAT", "ACL_FLOAT4_E1M2", "ACL_FLOAT4_E2M1", "ACL_FLOAT6_E2M3",
+    "ACL_FLOAT6_E3M2", "ACL_FLOAT8_E4M3FN", "ACL_FLOAT8_E5M2", "ACL_FLOAT8_E8M0", "ACL_FLOAT16",
+    "ACL_FORMAT_FRACTAL_NZ", "ACL_FORMAT_FRACTAL_NZ_C0_2", "ACL_FORMAT_FRACTAL_NZ_C0_4",
+    "ACL_FORMAT_FRACTAL_NZ_C0_8", "ACL_FORMAT_FRACTAL_NZ_C0_16", "ACL_FORMAT_FRACTAL_NZ_C0_32",
+    "ACL_FORMAT_FRACTAL_Z", "ACL_FORMAT_HWCN", "ACL_FORMAT_NC", "ACL_FORMAT_NC1HWC0",
+    "ACL_FORMAT_NC1HWC0_C04", "ACL_FORMAT_NCDHW", "ACL_FORMAT_NCHW", "ACL_FORMAT_NCL",
+    "ACL_FORMAT_ND", "ACL_FORMAT_NDC1HWC0", "ACL_FORMAT_NDHWC", "ACL_FORMAT_NHWC",
+    "ACL_FORMAT_UNDEFINED", "ACL_FRACTAL_Z_3D", "ACL_HIFLOAT8", "ACL_INT4", "ACL_INT8",
+    "ACL_INT16", "ACL_INT32", "ACL_INT64", "ACL_STRING", "ACL_UINT1", "ACL_UINT8", "ACL_UINT16",
+    "ACL_UINT32", "ACL_UINT64", "aclDataType", "aclFormat",
+]  # fmt: skip

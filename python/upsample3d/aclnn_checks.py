@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 
 from . import buffers, foreign, layout
-from .acl import AclTensor, Sizes, aclDataType, aclFormat, tensor_of
+from .acl import AclTensor, Sizes, tensor_of
+from .acltypes import aclDataType, aclFormat
 from .arguments import MOST, MOST_SCALE
 from .buffers import Array
 from .status import ParameterError
+from .types import DataFormat, Op
 
 Scales = tuple[float, float, float]
 Check = Callable[["Call"], str | None]
@@ -35,7 +37,7 @@ class Operator:
     """
 
     name: str
-    op: str
+    op: Op
     dtypes: tuple[aclDataType, ...]
     checks: tuple[Check, ...]
     align_corners: bool = False
@@ -78,7 +80,7 @@ class Call:
         return self.scales if all(scale > 0 for scale in self.scales) else None
 
     @property
-    def data_format(self) -> str:
+    def data_format(self) -> DataFormat:
         """How both tensors' shapes are read, once they are checked."""
         return "NDHWC" if _channels_last(self.grad_out) else "NCDHW"
 
@@ -171,19 +173,25 @@ def dtypes_equal(call: Call) -> str | None:
 def grad_out_rank(call: Call) -> str | None:
     """gradOut has five dimensions."""
     shape = call.grad_out.shape
-    return f"gradOut has shape {shape}, wanted 5 dimensions" if len(shape) != 5 else None
+    if len(shape) != 5:
+        return f"gradOut has shape {foreign.told(shape)}, wanted 5 dimensions"
+    return None
 
 
 def output_size_length(call: Call) -> str | None:
     """outputSize is D, H, W."""
     size = call.output_size
-    return f"outputSize is {size}, wanted 3 elements, D, H, W" if len(size) != 3 else None
+    if len(size) != 3:
+        return f"outputSize is {foreign.told(size)}, wanted 3 elements, D, H, W"
+    return None
 
 
 def input_size_length(call: Call) -> str | None:
     """inputSize is N, C, D, H, W."""
     size = call.input_size
-    return f"inputSize is {size}, wanted 5 elements, N, C, D, H, W" if len(size) != 5 else None
+    if len(size) != 5:
+        return f"inputSize is {foreign.told(size)}, wanted 5 elements, N, C, D, H, W"
+    return None
 
 
 def grad_out_format(call: Call) -> str | None:
@@ -298,7 +306,8 @@ def _misshapen(name: str, tensor: Tensor, wanted: Sizes, source: str) -> str | N
         return None
     where = [k for k in range(5) if len(have) == 5 and have[k] != wanted[k]]
     first = f", first at index {where[0]}" if where else ""
-    return f"{name} has shape {have} in {tensor.format.name}, wanted {wanted}{first}, as {source}"
+    given = f"{foreign.told(have)} in {tensor.format.name}"
+    return f"{name} has shape {given}, wanted {wanted}{first}, as {source}"
 
 
 # ---- The operators: what is checked in which order, by the numbers of the exact op ----

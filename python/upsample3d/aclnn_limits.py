@@ -8,10 +8,11 @@ the documents of the three backward operators.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
 
-from . import arguments, foreign
+from . import arguments, cpu, foreign
+from .acl import AclTensor, Ints
 from .aclnn_checks import OPERATORS, Call, check, input_size_length, output_size_length, read
 from .arguments import MOST
 from .status import ParameterError
@@ -20,13 +21,20 @@ MOST_SIZE = 2**20
 MOST_BYTES = 60 * 2**30
 
 
+OperatorName = Literal[
+    "aclnnUpsampleNearestExact3dBackward", "nearest_exact_backward",
+    "aclnnUpsampleNearest3dBackward", "nearest_backward",
+    "aclnnUpsampleTrilinear3dBackward", "trilinear_backward",
+]  # fmt: skip
+
+
 def documented_limit_violations(
-    op: str,
-    gradOut: Any,
-    outputSize: Any,
-    inputSize: Any,
-    scales: Any,
-    gradInput: Any,
+    op: OperatorName,
+    gradOut: AclTensor,
+    outputSize: Ints,
+    inputSize: Ints,
+    scales: Sequence[float],
+    gradInput: AclTensor,
 ) -> list[str]:
     """The documented limits that a call breaks and the first phase lets pass, in words and numbers.
 
@@ -34,6 +42,12 @@ def documented_limit_violations(
     the first phase; the numbers are those of outputSize and inputSize. Raises ParameterError or
     ParameterTypeError where the arguments cannot be read as sizes, scales and tensors at all.
     """
+    return cpu.in_default_mode(_violations, op, gradOut, outputSize, inputSize, scales, gradInput)
+
+
+def _violations(
+    op: str, gradOut: Any, outputSize: Any, inputSize: Any, scales: Any, gradInput: Any
+) -> list[str]:
     operator = OPERATORS[arguments.one_of("op", op, tuple(OPERATORS))]
     factors = foreign.sequence("scales", scales, "three numbers", 4)
     if len(factors) != 3:
@@ -66,7 +80,7 @@ def _broken(call: Call) -> Iterator[str]:
             yield f"{axis} of {name} is {size}, documented: at most 2^20 = {MOST_SIZE}"
     for name, tensor in (("gradOut", call.grad_out), ("gradInput", call.grad_input)):
         if 0 in tensor.shape:
-            yield f"{name} has shape {tensor.shape}, documented: no empty tensors"
+            yield f"{name} has shape {foreign.told(tensor.shape)}, documented: no empty tensors"
     elements = n * c * (o_d * o_h * o_w + i_d * i_h * i_w + o_d * o_h * i_w + o_d * i_h * i_w)
     size = elements * call.grad_out.dtype.numpy.itemsize
     if size >= MOST_BYTES:

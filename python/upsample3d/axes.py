@@ -24,10 +24,15 @@ FORMATS = {
 }
 """A format and a number of axes -> what they are, in order. NIfTI's x, y, z are D, H, W."""
 
+ORDERS = ("xyz", "zyx")
+"""What D, H, W of .npy and .npz are where NIfTI has x, y, z."""
+
+_TURNED = str.maketrans("DW", "WD")
+
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """The axes of an array: `names` are letters of NCDHW in order; fortran: the first is fastest.
+    """The axes of an array: `names` are letters of NCDHW; fortran: the first is fastest.
 
     Those that are missing have length 1.
     """
@@ -56,6 +61,21 @@ class Axes:
             *(ALL.index(name) for name in names),
         )
         return n, c, d, h, w
+
+
+def names_of(fmt: str, shape: Sequence[int], most: int = 5) -> str:
+    """What the axes of a file's array are, or a ValueError that says why it is no volume."""
+    if not 3 <= len(shape) <= most:
+        wanted = "3 or 4" if most == 4 else "3 to 5"
+        raise ValueError(f"holds {len(shape)} axes {shape}, wanted {wanted}: D, H, W and channels")
+    if 0 in shape:
+        raise ValueError(f"holds an empty array {shape}, wanted at least one voxel")
+    return FORMATS[fmt][len(shape)]
+
+
+def turned(names: str) -> str:
+    """The names of the axes where D, H, W stand in reverse order."""
+    return names.translate(_TURNED)
 
 
 def parts(

@@ -6,7 +6,8 @@ lo[k] .. hi[k]. Sizes are always those of the forward op, `i` at its input and `
 
 Sources of the rules: "aclnn", the operators aclnnUpsampleNearestExact3dBackward,
 aclnnUpsampleNearest3dBackward and aclnnUpsampleTrilinear3dBackward; "torch", PyTorch's CPU kernels
-(UpSample.h, UpSampleKernel.cpp, UpSampleMoreKernel.cpp), each direction its own.
+(UpSample.h, UpSampleKernel.cpp, UpSampleMoreKernel.cpp), each direction its own. KERNELS are rules
+of single kernels there.
 """
 
 from __future__ import annotations
@@ -16,6 +17,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+KERNELS = ("torch_fused", "torch_channels_last")
+"""What PyTorch's nearest ops do forward where "torch" is not exactly it: the general kernel of
+nearest_exact built with fused multiply and add, and the kernels of channels-last memory, which have
+the gradient's indices. In all else they are "torch"."""
 
 SUM, PICK, SAME = 0, 1, 2
 """What a band does: adds weighted sources, copies one source per result, or none to the last few,
@@ -162,8 +168,9 @@ def bands(
     if rule == "aclnn":
         windows = _nearest_windows(i, o, scale, shift)
         return windows if backward else windows.transposed()
-    wide = real is np.float64 and not backward
-    forward = _nearest_map(i, o, scale, shift > 0, backward, wide)
+    single = backward or rule == "torch_channels_last"
+    wide, fused = real is np.float64 and not single, rule == "torch_fused"
+    forward = _nearest_map(i, o, scale, shift > 0, single, wide, fused)
     return forward.transposed() if backward else forward
 
 
@@ -206,15 +213,17 @@ def _nearest_windows(i: int, o: int, scale: float | None, shift: float) -> Band:
 
 
 def _nearest_map(
-    i: int, o: int, scale: float | None, exact: bool, backward: bool, wide: bool
+    i: int, o: int, scale: float | None, exact: bool, single: bool, wide: bool, fused: bool
 ) -> Band:
     """torch: output x takes input min(floor(float32(p)), i - 1).
 
-    p = x * s, exact (x + 0.5) * s, with s = 1 / scale or i / o in float32; backward, plain nearest
-    knows i == o and o == 2 i. wide: the forward ops compute s and p in double for float64 data.
+    p = x * s, exact (x + 0.5) * s, with s = 1 / scale or i / o in float32. single: of the gradients
+    and of channels-last memory, where plain nearest knows i == o and o == 2 i. wide: of float64
+    elsewhere, where s and p are doubles. fused: exact p = max(s * (x + 0.5) - 0.5, 0) + 0.5 of
+    float32 elsewhere, rounded behind each sum.
     """
     x: NDArray[Any] = np.arange(o)
-    if backward and not exact and (i == o or o == 2 * i):
+    if single and not exact and (i == o or o == 2 * i):
         return _picks(x * i // o, i)
     real: type[Any] = np.float64 if wide else np.float32
     s = real(1.0 / scale) if scale is not None else real(i) / real(o)
@@ -223,10 +232,18 @@ def _nearest_map(
             p = x.astype(real) * s
         elif wide:
             p = np.maximum((x + 0.5) * s - 0.5, 0) + 0.5
+        elif fused and not single:
+            p = np.maximum(_fused_centres(x, s), 0) + np.float32(0.5)
         else:
             p = (x + 0.5) * np.float64(s)
         position = np.floor(p.astype(np.float32))
     return _picks(np.fmin(position, i - 1), i)
+
+
+def _fused_centres(x: NDArray[Any], s: Any) -> NDArray[np.float32]:
+    """s * (x + 0.5) - 0.5 of float32, rounded behind x + 0.5 and once again."""
+    centres = x.astype(np.float32) + np.float32(0.5)
+    return (np.float64(s) * centres.astype(np.float64) - 0.5).astype(np.float32)
 
 
 def _linear(
@@ -241,7 +258,7 @@ def _linear(
     """
     if i == o:
         return _same(i)
-    torch = rule == "torch"
+    torch = rule != "aclnn"
     x = np.arange(o).astype(real)
     half = real(0.5)
     with np.errstate(all="ignore"):
@@ -251,10 +268,8 @@ def _linear(
             s = real(i) / real(o)
             if scale is not None:
                 s = real(1.0 / scale) if torch else real(np.float32(1.0 / scale))
-            if torch and real is np.float32:
-                r = (np.float64(s) * (x + half).astype(np.float64) - 0.5).astype(real)
-            else:
-                r = s * (x + half) - half
+            fused = torch and real is np.float32
+            r = _fused_centres(x, s) if fused else s * (x + half) - half
             r = np.maximum(r, 0)
         floor = np.floor(r.astype(np.float32) if torch else r)
     i0 = np.minimum(np.fmin(floor, i - 1).astype(np.int64), i - 1)

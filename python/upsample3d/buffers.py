@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import layout
+from .arguments import dtype_text, type_name
 from .status import ParameterError, ParameterTypeError, Status
 
 Array = np.ndarray[Any, Any]
@@ -28,8 +29,33 @@ def check_array(name: str, array: Any) -> Array:
     if kind is np.ndarray:
         return array  # type: ignore[no-any-return]
     if not issubclass(kind, np.ndarray) or issubclass(kind, np.ma.MaskedArray):
-        raise ParameterTypeError(f"{name} is a {kind.__name__}, wanted a NumPy array")
+        raise ParameterTypeError(
+            f"{name} is {described(array)}, wanted a NumPy array{_way(name, kind)}"
+        )
     return np.ndarray.view(array, np.ndarray)
+
+
+def described(given: object) -> str:
+    """An object by its type: "a list", "an int"."""
+    name = type_name(given)
+    return f"{'an' if name[:1] in tuple('aeiouAEIOU') else 'a'} {name}"
+
+
+def _way(name: str, kind: type) -> str:
+    """How an array is made of something of this type, where people have such things."""
+    home = type.__dict__["__dict__"].__get__(kind).get("__module__")
+    home = home.partition(".")[0] if type(home) is str else ""
+    if home == "torch":
+        return f": {name}.numpy(), or upsample3d.torch, which takes tensors"
+    if name == "out":
+        return " to write into"
+    if issubclass(kind, np.ma.MaskedArray):
+        return f": {name}.filled(value) says what masked elements are"
+    if home == "nibabel":
+        return f": {name}.get_fdata(dtype='float32'), or upsample3d.volumes, which takes files"
+    if issubclass(kind, str) or home == "pathlib":
+        return ", or upsample3d.volumes, which takes files"
+    return f": np.asarray({name}) makes one of what holds numbers"
 
 
 def check_match(
@@ -38,12 +64,14 @@ def check_match(
     """`given`, an array of this shape, dtype and strides (those of axes longer than 1)."""
     array: Array = check_array(name, given)
     if array.dtype != dtype:
-        raise ParameterTypeError(f"{name} has dtype {array.dtype}, wanted {dtype.name}")
+        raise ParameterTypeError(f"{name} has dtype {dtype_text(array.dtype)}, wanted {dtype.name}")
     if array.shape != shape:
         raise ParameterError(f"{name} has shape {array.shape}, wanted {shape}")
     for have, want, size in zip(array.strides, strides, shape, strict=True):
         if have != want and size > 1 and 0 not in shape:
-            raise ParameterError(f"{name} has strides {array.strides}, wanted {strides}")
+            raise ParameterError(
+                f"{name} has strides {array.strides}, wanted {strides}, for which the plan is made"
+            )
     return array
 
 
@@ -67,12 +95,15 @@ def check_workspace(given: Any, size: int, source: Array, out: Array) -> Array:
         array = bytes_of(given)
     except (TypeError, ValueError, BufferError, AttributeError):
         raise ParameterTypeError(
-            f"workspace is a {type(given).__name__}, wanted a writable contiguous buffer"
+            f"workspace is {described(given)}, wanted a writable contiguous buffer, "
+            "such as np.empty(plan.workspace_size, np.uint8)"
         ) from None
     if not array.flags.writeable:
         raise ParameterError("workspace is read-only, wanted a writable buffer")
     if array.nbytes < size:
-        raise ParameterError(f"workspace has {array.nbytes} bytes, wanted at least {size}")
+        raise ParameterError(
+            f"workspace has {array.nbytes} bytes, wanted at least {size}, the plan's workspace_size"
+        )
     if share_memory(array, source) or share_memory(array, out):
         raise ParameterError("workspace overlaps the source or out, wanted memory of its own")
     return array

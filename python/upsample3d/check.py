@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`upsample3d check`: whether a call of an operator would be legal on a chip, and how it would run.
+"""`upsample3d check`: on which chips a call of an operator would be legal, and how it would run.
 
 Nothing is computed, and no tensor has memory.
 """
@@ -7,29 +7,25 @@ Nothing is computed, and no tensor has memory.
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from . import aclnn_limits, layout
-from .acl import Sizes, aclDataType, aclFormat
-from .aclnn import plan_of
-from .aclnn_checks import OPERATORS, Call, Scales, Tensor, check, sizes_in_int32
+from . import cpu, layout
+from .acl import Sizes
+from .aclnn_checks import OPERATORS, Call, Scales, Tensor
+from .acltypes import aclDataType, aclFormat
 from .arguments import MOST
-from .chips import CHIPS, KERNELS, Tiling
-from .cores import MatrixTiling, Pass, SimtTiling
-from .foreign import aclnnStatus
-from .status import ParameterError, Status, TilingError
-from .tiling import ITEMSIZES
-
-MOST_PLANNED = 2**24
-"""The largest D, H or W that is planned here: a plan has memory for every index."""
+from .chips import CHIPS, KERNELS, Chip, find
+from .status import ParameterError
+from .verdicts import Report
 
 LONGEST = 8
 """Sizes that an option may list, more than any that is legal."""
 
+KNOWN = "; ".join(f"{chip.models}, {chip.product} or {chip.name}" for chip in CHIPS)
+
 FORMATS = ("NCDHW", "NDHWC", "ND", "NCHW", "NHWC")
-DTYPES = {dtype.numpy.name: dtype for dtype in aclDataType if dtype is not aclDataType.ACL_STRING}
+DTYPES = {dtype.title: dtype for dtype in aclDataType}
 SHORT = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
 DTYPES |= {short: DTYPES[name] for short, name in SHORT.items()}
 
@@ -53,13 +49,13 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="of both tensors: float32 or fp32 (the default), float16 or fp16, bfloat16 or bf16, "
         "or another of aclDataType")  # fmt: skip
     add("--align-corners", action="store_true", help="alignCorners of trilinear_backward")
-    add("--soc", type=str.lower, choices=CHIPS, default="ascend950",
-        help="the chip: ascend910b is Atlas A2, ascend910_93 Atlas A3, ascend950 (the default) "
-        "950PR and 950DT")  # fmt: skip
+    add("--soc", type=soc, metavar="CHIP",
+        help=f"the chip, in capitals or not: {KNOWN} (default: all, without how they share the "
+        "work)")  # fmt: skip
     add("--cores", type=cores, metavar="N",
-        help="its cores: vector cores of ascend950 (default: 64), cube cores of the others "
-        "(default: 48)")  # fmt: skip
-    parser.set_defaults(run=run)
+        help="its cores: cube cores of Atlas A2 and A3 (default: the model's, else 48), vector "
+        "cores of Ascend 950 (default: 64)")  # fmt: skip
+    parser.set_defaults(run=run, unprinted=2)  # 1 would be an answer
 
 
 def sizes(text: str) -> Sizes:
@@ -77,6 +73,15 @@ def scales(text: str) -> Scales:
         numbers = [float(number) for number in text.split(",")]
         d, h, w = numbers * 3 if len(numbers) == 1 else numbers
     return d, h, w
+
+
+def soc(text: str) -> tuple[Chip, int]:
+    """A chip and its cores, by the name of a model, a family or a product."""
+    with reading(text, KNOWN):
+        found = find(text)
+        if found is None:
+            raise ValueError
+    return found
 
 
 def cores(text: str) -> int:
@@ -98,40 +103,20 @@ def reading(text: str, wanted: str) -> Iterator[None]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the answer; 0 where the call is legal on the chip, else 1."""
-    call, chip = _call(arguments), arguments.soc
-    legal = True
-    for title, fine, lines in list(answer(call, chip, arguments.cores or CHIPS[chip])):
-        legal &= fine
+    """Prints the answer; 0 where the call is legal on a chip that is asked about, else 1."""
+    return cpu.in_default_mode(_run, arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    call, named = _call(arguments), arguments.soc
+    chips = [named] if named else [(chip, chip.cores) for chip in CHIPS]
+    report = Report(call)
+    answers = [report.answer(chip, arguments.cores or cores) for chip, cores in chips]
+    for title, lines in report.lines(answers, numbers=bool(named)):
         for line in lines:
-            print(f"{title:10} {line}")
+            print(f"{title:13} {line}")
             title = ""
-    print(f"{'verdict':10} {'legal' if legal else 'not legal'} on {chip}")
-    return 0 if legal else 1
-
-
-def answer(call: Call, chip: str, cores: int) -> Iterator[tuple[str, bool, list[str]]]:
-    """(title, whether it is fine, lines) of each part."""
-    tilings = KERNELS[call.operator.op].tilings
-    supported = chip in tilings
-    yield "operator", True, [call.operator.name]
-    product = f"{chip} {'is' if supported else 'is not'} one of {', '.join(tilings)}"
-    yield "product", supported, [product]
-    if any(call.scales) and not call.scales_that_count:
-        yield "scales", True, [f"{call.scales} not used to compute: not all are > 0"]
-
-    status, said = _first_phase(call, chip)
-    passed = status == Status.SUCCESS
-    yield "phase 1", passed, [f"{status:d} {aclnnStatus(status).name}: {said}"]
-
-    limits = _limits(call)
-    yield "limits", not limits, limits or ["none broken" if passed else "none beyond phase 1"]
-    if not passed or not supported:
-        yield "tiling", True, ["none: the call does not reach a kernel"]
-    elif call.empty:
-        yield "tiling", True, ["none: nothing is computed"]
-    else:
-        yield "tiling", *_tiling(call, chip, cores)
+    return 0 if any(answer.legal for answer in answers) else 1
 
 
 def _call(arguments: argparse.Namespace) -> Call:
@@ -139,9 +124,7 @@ def _call(arguments: argparse.Namespace) -> Call:
     operator = OPERATORS[arguments.op]
     shape, size = arguments.grad_output_shape, arguments.input_size
     if arguments.align_corners and not operator.align_corners:
-        raise ParameterError(
-            f"--align-corners is given, wanted only with trilinear, not {arguments.op}"
-        )
+        raise ParameterError(f"--align-corners is for trilinear only, --op is {arguments.op}")
     last = arguments.format == "NDHWC"
     dtype, form = DTYPES[arguments.dtype], aclFormat[f"ACL_FORMAT_{arguments.format}"]
     grad_input_shape = size
@@ -156,78 +139,3 @@ def _call(arguments: argparse.Namespace) -> Call:
         arguments.scales,
         Tensor(dtype, grad_input_shape, form),
     )
-
-
-def _first_phase(call: Call, chip: str) -> tuple[Status, str]:
-    """The status, and what is said of the workspace or of what is wrong."""
-    checks = call.operator.checks
-    if chip == "ascend950":
-        checks = tuple(fails for fails in checks if fails is not sizes_in_int32)
-    try:
-        check(call, checks)
-    except ParameterError as error:
-        return error.status, str(error)
-    if not call.empty and not _plannable(call):
-        return Status.SUCCESS, "checked, not planned: too large for this library"
-    size = 0 if call.empty else plan_of(call).workspace_size
-    return Status.SUCCESS, f"workspace {size} bytes, of this library"
-
-
-def _plannable(call: Call) -> bool:
-    """Whether no axis and no tensor is too large for a plan."""
-    tensors = (call.grad_out, call.grad_input)
-    most_bytes = max(math.prod(t.shape) * t.dtype.numpy.itemsize for t in tensors)
-    return max(*call.input_size[2:], *call.output_size) <= MOST_PLANNED and most_bytes < 2**63
-
-
-def _limits(call: Call) -> list[str]:
-    """The documented limits that the call breaks."""
-    try:
-        if len(call.grad_out.shape) != 5 or len(call.grad_input.shape) != 5:
-            return ["unknown of shapes that have no 5 dimensions"]
-        return aclnn_limits.broken(call)
-    except ParameterError as error:
-        return [f"unknown: {error}"]
-
-
-def _tiling(call: Call, chip: str, cores: int) -> tuple[bool, list[str]]:
-    """Whether the kernel or the device's CPU takes the call, and how."""
-    kernels, dtype = KERNELS[call.operator.op], call.grad_out.dtype.numpy.name
-    try:
-        if dtype not in ITEMSIZES:
-            raise TilingError(f"dtype is {dtype}, wanted {' or '.join(ITEMSIZES)}")
-        planned = kernels.tilings[chip](call, cores)
-    except TilingError as error:
-        if kernels.device_cpu:
-            return True, [f"none: the kernel refuses it ({error}), so the device's CPU computes it"]
-        return False, [f"{error.status:d}: {error}"]
-    if isinstance(planned, SimtTiling):
-        return True, list(_simt(planned))
-    lines = list(_matrices(planned))
-    if planned.skipped:
-        lines.append(f"axes {planned.skipped} are skipped though their sizes differ")
-    return not planned.skipped, lines
-
-
-def _simt(planned: SimtTiling) -> Iterator[str]:
-    yield _named(planned, "sch_id cores tiling_key workspace_size")
-    yield _named(planned, "block_factor tail ub_factor uint32 threads")
-    yield _named(planned, "len_n len_c grad_output_size grad_input_size scales")
-
-
-def _matrices(planned: MatrixTiling) -> Iterator[str]:
-    yield _named(planned, "cores tiling_key workspace_size")
-    tables = " tensor_size mapping" if planned.tensor_size else ""
-    yield _named(planned, "inter_w inter_h radio" + tables)
-    for axis, done in zip("DHW", planned.passes, strict=True):
-        yield f"{axis}: {_pass(done)}"
-
-
-def _pass(done: Pass) -> str:
-    if not done.active:
-        return f"scale {done.scale}, not active"
-    return _named(done, "scale k slide_size each remainder group rows tail_rows cores")
-
-
-def _named(planned: Tiling | Pass, names: str) -> str:
-    return ", ".join(f"{name} {getattr(planned, name)}" for name in names.split())

@@ -2,12 +2,14 @@
 """Which chip supports which operator of aclnn, and how it would plan a call.
 
 Sources: the operators' definitions and documents in ops-cv, master 6ae8765 of 2026-08-21 (Ascend
-950 is with the exact op since 2026-05-12); and what the operators' first phases hand to a kernel:
-float32 on Atlas A2 and A3 for float16 and bfloat16 too.
+950 is with the exact op since 2026-05-12); what the operators' first phases hand to a kernel:
+float32 on Atlas A2 and A3 for float16 and bfloat16 too; and for the models' cores the targets of
+Ascend's MLIR compiler.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -18,8 +20,43 @@ from .tiling import nearest_950, nearest_a2, trilinear_a2
 
 Tiling = SimtTiling | MatrixTiling
 
-CHIPS = {"ascend910b": 48, "ascend910_93": 48, "ascend950": 64}
-"""A chip -> the cores that the operators' own unit tests give it."""
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """What an operator is built for: a family of chips.
+
+    name: in the operators' definitions. product: of which it is a part. models: their names in
+    words. spelled: their names, the family's and the product's, as a pattern of small letters
+    without "ascend" and spaces. cores: that the operators' own unit tests give it.
+    """
+
+    name: str
+    product: str
+    models: str
+    spelled: str
+    cores: int
+
+
+CHIPS = (
+    Chip("ascend910b", "Atlas A2", "Ascend910B1 to B4", r"910b([1-4]|2c|4-1)?|(atlas)?a2", 48),
+    Chip("ascend910_93", "Atlas A3", "Ascend910_93xx", r"910_93([0-9]{2})?|(atlas)?a3", 48),
+    Chip("ascend950", "Ascend 950", "Ascend950PR and DT", r"950((pr|dt)(_95[0-9a-z]+)?)?", 64),
+)
+
+MODEL_CORES = {
+    **dict.fromkeys(("910b1", "910b2", "910_9381", "910_9382", "910_9391", "910_9392"), 24),
+    **dict.fromkeys(("910b3", "910b4", "910_9362", "910_9372"), 20),
+}
+"""The cube cores of those models of Atlas A2 and A3 whose numbers are published."""
+
+
+def find(name: str) -> tuple[Chip, int] | None:
+    """The chip of a model, family or product in any case, and its cores; None if there is none."""
+    short = "".join(name.lower().split()).removeprefix("ascend")
+    for chip in CHIPS:
+        if re.fullmatch(chip.spelled, short):
+            return chip, MODEL_CORES.get(short, chip.cores)
+    return None
 
 
 @dataclass(frozen=True, slots=True)

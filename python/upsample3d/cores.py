@@ -6,8 +6,11 @@ Numbers count elements, workspace sizes bytes; triples are D, H, W. tiling.py ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeVar
+
+_T = TypeVar("_T")
 
 Three = tuple[int, int, int]
 Scales = tuple[float, float, float]
@@ -160,6 +163,12 @@ class MatrixTiling:
         """
         axes = zip("DHW", self.passes, strict=True)
         return "".join(a for a, p in axes if not p.active and p.size != p.sources)
+
+
+def triple(numbers: Iterable[_T]) -> tuple[_T, _T, _T]:
+    """Three numbers."""
+    d, h, w = numbers
+    return d, h, w
 
 
 def ceil_div(a: int, b: int) -> int:

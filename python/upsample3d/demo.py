@@ -14,12 +14,15 @@ from tqdm import tqdm  # type: ignore[import-untyped]
 
 import upsample3d as up
 
-from . import files, phantom, picture, volumes
+from . import phantom, picture, places, volumes
+from .process import undone_at_end
 from .recovery import Array, Recovery, dot, norm, psnr, recover
+from .types import DataFormat, Op
 
 SMALLEST = 4  # voxels per axis: half as many are observed
 LARGEST = 512  # voxels per axis of the phantom, half a gigabyte; the demo holds some ten volumes
 TOLERANCE = 1e-6  # of the adjoint identity in float32, as a share of |up(x)| |g|
+ROUNDS = 9  # runs whose median time is told
 CHECKED = 1 << 26  # voxels of up(x) in the adjoint check, 256 MB; of larger volumes the first part
 
 
@@ -31,7 +34,7 @@ def run(path: Path | None, size: int, steps: int, output: Path) -> bool:
     """
     if steps < 1:
         raise ValueError(f"--steps is {steps}, wanted 1 or more")
-    files.check_place(output)
+    places.check_place(output)
     if path is not None and path.exists() and output.exists() and output.samefile(path):
         raise ValueError(f"--output {output} is the --volume, wanted another file")
     if path is None:
@@ -46,7 +49,10 @@ def run(path: Path | None, size: int, steps: int, output: Path) -> bool:
     print(f"Volume       {name}, {sizes(truth.shape)} (N, C, D, H, W), scaled to 0..1")
 
     difference = check_adjoint(volume.channels_first())
-    with tqdm(total=steps, desc="Recovering", unit="step") as bar:
+    with (
+        tqdm(total=steps, desc="Recovering", unit="step") as bar,
+        undone_at_end(bar.close),
+    ):
         found = recover(truth, steps, lambda misfit: advance(bar, misfit))
     before, after = psnr(found.start, truth), psnr(found.end, truth)
     first, last = found.misfits[0], found.misfits[-1]
@@ -57,7 +63,8 @@ def run(path: Path | None, size: int, steps: int, output: Path) -> bool:
           f"PSNR {before:.2f} -> {after:.2f} dB")  # fmt: skip
     throughput()
     shown = f", channel 0 of {truth.shape[1]}" if truth.shape[1] > 1 else ""
-    heading = f"{name[-60:]}{shown}: recovered by gradient descent with the exact adjoint"
+    drawn = name[-60:].encode("utf-8", "backslashreplace").decode()
+    heading = f"{drawn}{shown}: recovered by gradient descent with the exact adjoint"
     show(output, truth, found, volume.spacing(), heading)
 
     # What is fitted already down to float32's rounding cannot be fitted better.
@@ -111,11 +118,16 @@ def advance(bar: Any, misfit: float) -> None:
 def throughput() -> None:
     """Prints GB/s of source + result of the main ops, beside a numpy copy that moves as much."""
     input_size, output_size = (1, 32, 32, 32, 32), (64, 64, 64)
-    print(f"Throughput   {sizes(input_size)} <-> {sizes(output_size)}, counting source + result; "
+    print(f"Throughput   {sizes(input_size)} <-> {sizes(output_size)}, source + result, medians of "
+          f"{ROUNDS} runs\n             (slower beside other work on these cores); "
           "the copy is numpy's, on one thread")  # fmt: skip
-    print(f"             {'op':22}  {'dtype':8}  memory       ms    GB/s    copy  op/copy")
-    for op in ("trilinear_backward", "nearest_exact_backward", "trilinear"):
-        for dtype, memory in (("float32", "NCDHW"), ("float32", "NDHWC"), ("bfloat16", "NCDHW")):
+    print(f"             {'op':22}  {'dtype':8}  memory  threads       ms    GB/s    copy  op/copy")
+    ops: tuple[Op, ...] = ("trilinear_backward", "nearest_exact_backward", "trilinear")
+    cases: tuple[tuple[str, DataFormat], ...] = (
+        ("float32", "NCDHW"), ("float32", "NDHWC"), ("bfloat16", "NCDHW"),
+    )  # fmt: skip
+    for op in ops:
+        for dtype, memory in cases:
             shape = input_size if op == "trilinear" else (*input_size[:2], *output_size)
             source = np.random.default_rng(0).random(shape, dtype=np.float32)
             if memory == "NDHWC":
@@ -123,9 +135,9 @@ def throughput() -> None:
             plan = up.Plan(op, source.shape, dtype, data_format=memory, input_size=input_size,
                            output_size=output_size)  # fmt: skip
             moved, seconds, copying = timed(plan, source.astype(plan.dtype, copy=False))
-            print(f"             {op:22}  {dtype:8}  {memory:6}  {seconds * 1e3:7.2f}  "
-                  f"{moved / seconds / 1e9:6.1f}  {moved / copying / 1e9:6.1f}  "
-                  f"{copying / seconds:7.2f}")  # fmt: skip
+            print(f"             {op:22}  {dtype:8}  {memory:6}  {threads(plan):7}  "
+                  f"{seconds * 1e3:7.2f}  {moved / seconds / 1e9:6.1f}  "
+                  f"{moved / copying / 1e9:6.1f}  {copying / seconds:7.2f}")  # fmt: skip
 
 
 def timed(plan: up.Plan, source: Array) -> tuple[int, float, float]:
@@ -140,15 +152,20 @@ def timed(plan: up.Plan, source: Array) -> tuple[int, float, float]:
     )
 
 
-def median_seconds(call: Callable[[], object], rounds: int = 9) -> float:
+def threads(plan: up.Plan) -> int:
+    """The threads that a run of the plan takes at most."""
+    return min(plan.schedule.threads, up.get_num_threads())
+
+
+def median_seconds(call: Callable[[], object]) -> float:
     """The median time of some calls, after one that warms up."""
     call()
     times = []
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         begin = time.perf_counter()
         call()
         times.append(time.perf_counter() - begin)
-    return sorted(times)[rounds // 2]
+    return sorted(times)[ROUNDS // 2]
 
 
 def show(

@@ -35,9 +35,17 @@ _BYTES = 4
 _SIZES = (1, 2, 4, 8, 16)
 
 
+def is_composed(dtype: object) -> bool:
+    """Whether NumPy would read a record or a sub-array, however deep, before it says no."""
+    return issubclass(type(dtype), (list, tuple, dict))
+
+
 def find(dtype: object) -> Dtype | None:
-    """The Dtype of a NumPy dtype, type or name; None where there is none (also for >f4 and V2)."""
-    if dtype is None:  # float64 to NumPy, missing to us
+    """The Dtype of a NumPy dtype, type or name; None where there is none (also for >f4 and V2).
+
+    None is float64 to NumPy and missing to us.
+    """
+    if dtype is None or is_composed(dtype):
         return None
     try:
         if dtype in _FOUND:
@@ -55,7 +63,7 @@ def find_moved(dtype: object) -> Dtype | None:
     None for objects, records, sub-arrays, swapped bytes, other sizes and what is no dtype.
     """
     known = find(dtype)
-    if known is not None or dtype is None:
+    if known is not None or dtype is None or is_composed(dtype):
         return known
     try:
         given: np.dtype[Any] = np.dtype(dtype)  # type: ignore[call-overload]

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files in and out by their suffix: .npy, .npz with one array, NIfTI (.nii, .nii.gz).
+"""Files in and out by their suffix: .npy, .npz, NIfTI (.nii, .nii.gz).
 
-Nothing half-written is ever seen: a new file grows beside its place and takes it when it is whole.
+Errors of the readers are named by `naming`.
 """
 
 from __future__ import annotations
 
-import gzip
 import io
+import math
 import os
-import secrets
 import stat
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,8 +20,11 @@ from typing import IO, Any
 
 import numpy as np
 
-from . import nifti
+from . import headers, nifti
+from .arguments import text
 from .axes import Array
+from .places import replacing
+from .status import ParameterError
 
 PIECE = 1 << 20
 """Bytes that are written at a time: packing them takes some 20 ms, and then signals are heard."""
@@ -29,18 +32,41 @@ PIECE = 1 << 20
 FASTEST = 1
 """The level of deflate, as nibabel has it: the fastest."""
 
+GZIP = 31
+"""zlib's wbits of a window of 2^15 bytes and gzip's header, without a name and a time."""
+
 
 @dataclass(frozen=True)
 class Content:
     """What a file holds: its array as it lies there, in the file's own axis order and byte order.
 
     scaled: what makes values of (a part of) the array; None where it holds them. header: NIfTI's,
-    else None. `data` may be a view of the file: do not write into it.
+    else None. `data` may be a view of the file: do not write into it. mapped: what the file was
+    when it was mapped, None where it was not.
     """
 
     data: Array
     scaled: Callable[[Array], Array] | None
     header: Any
+    path: Path
+    mapped: os.stat_result | None = None
+
+    def check(self) -> None:
+        """A ValueError where the mapped file has another length now.
+
+        To be called before a part is read: what lies beyond the end of a file that was shortened
+        ends the process.
+        """
+        if self.mapped is None:
+            return
+        try:
+            now = self.path.stat()
+        except OSError:  # what was mapped stays
+            return
+        if os.path.samestat(now, self.mapped) and now.st_size != self.mapped.st_size:
+            raise ValueError(
+                f"was changed while it was read, from {self.mapped.st_size} bytes to {now.st_size}"
+            )
 
 
 def suffix_of(path: Path) -> str:
@@ -52,44 +78,66 @@ def suffix_of(path: Path) -> str:
     raise ValueError(f"has an unknown suffix, wanted one of {', '.join(SUFFIXES)}")
 
 
-def read(path: Path) -> Content:
-    """What a file holds; .npy and .nii files are mapped. Errors as they come, see `naming`."""
-    with path.open("rb"):  # what the system has to say comes before anything else
+def read(path: Path, array: str | None = None) -> Content:
+    """What a file holds; .npy and .nii files are mapped. Errors as they come, see `naming`.
+
+    array: which of an .npz of several.
+    """
+    found = path.stat()  # what the system has to say comes before anything else
+    if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+        raise ValueError("is not a regular file, wanted one")  # a pipe would wait for its writer
+    with path.open("rb"):
         pass
     suffix = suffix_of(path)
+    if array is not None and suffix != ".npz":
+        raise ParameterError(f"array is {text(array)}, wanted None: only .npz has arrays by name")
     if suffix == ".npy":
         mapped = np.lib.format.open_memmap(path, mode="r")
-        return Content(np.asarray(mapped), None, None)
+        return Content(np.asarray(mapped), None, None, path, found)
     if suffix == ".npz":
-        return Content(_read_npz(path), None, None)
+        return Content(_read_npz(path, array), None, None, path)
     data, scaled, header = nifti.read(path)
-    return Content(np.asarray(data), scaled, header)
+    return Content(np.asarray(data), scaled, header, path, found if suffix == ".nii" else None)
 
 
-def _read_npz(path: Path) -> Array:
-    with path.open("rb") as file:
-        arrays = np.load(file, allow_pickle=False)
-        if not isinstance(arrays, np.lib.npyio.NpzFile):
-            raise ValueError("is not an .npz archive, wanted one")
-        if len(arrays.files) != 1:
-            raise ValueError(f"holds {len(arrays.files)} arrays {arrays.files}, wanted one")
-        found: Array = arrays[arrays.files[0]]
+def _read_npz(path: Path, array: str | None) -> Array:
+    try:
+        archive = zipfile.ZipFile(path)
+    except zipfile.BadZipFile:
+        raise ValueError("is not an .npz archive, or not a whole one") from None
+    with archive:
+        member = _member(archive, array)
+        with archive.open(member) as stream:
+            claimed = _claimed(stream)
+        if claimed > member.file_size:
+            raise ValueError(f"claims an array of {claimed} bytes and holds {member.file_size}")
+        with archive.open(member) as stream:
+            found: Array = np.lib.format.read_array(stream, allow_pickle=False)
         return found
 
 
-def check_place(path: Path, force: bool = True) -> None:
-    """Refuses a place where no file can be written, before any work is done for it.
+def _member(archive: zipfile.ZipFile, array: str | None) -> zipfile.ZipInfo:
+    """The member that holds the array of this name, or the only one."""
+    members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+    if array is None and len(members) != 1:
+        choose = ", or array (forward and backward: --array) to name it" if members else ""
+        raise ValueError(f"holds {len(members)} arrays {[*members]}, wanted one{choose}")
+    name = next(iter(members)) if array is None else array
+    if name not in members:
+        raise ParameterError(f"array is {text(array)}, wanted one of {', '.join(members)}")
+    return members[name]
 
-    force: whether a file that is there already may be replaced.
-    """
-    if path.is_dir():
-        raise IsADirectoryError(f"{path}: is a folder, wanted a file")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path}: there is no folder {path.parent}")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise PermissionError(f"{path}: cannot be written")
-    if not force and os.path.lexists(path):
-        raise FileExistsError(f"{path}: exists, wanted a new file (or force, --force)")
+
+def _claimed(stream: IO[bytes]) -> int:
+    """The bytes of the array that the header of an .npy stream describes; 0 where it is unusual."""
+    reader = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }.get(np.lib.format.read_magic(stream))
+    if reader is None:
+        return 0
+    shape, _, dtype = reader(stream)
+    return 0 if dtype.hasobject else math.prod(shape) * dtype.itemsize
 
 
 Write = Callable[[Array], None]
@@ -107,19 +155,19 @@ def writing(
     """A function that takes the array's elements, contiguous parts in the order of memory.
 
     The file is there when the block has ended well, and not before; whatever else happens, an
-    interrupt or a full disk, leaves nothing. header: NIfTI's, of nifti.header_of. OSError: the
+    interrupt or a full disk, leaves nothing. header: NIfTI's, of headers.header_of. OSError: the
     system cannot write.
     """
     suffix = suffix_of(path)
-    begin = nifti.beginning(header) if header is not None else _npy_header(shape, dtype, fortran)
-    with _replacing(path, force) as file, _packed(file, suffix) as stream:
+    begin = headers.beginning(header) if header is not None else _npy_header(shape, dtype, fortran)
+    with replacing(path, force) as file, _packed(file, suffix) as pack:
 
         def write(part: Array) -> None:
             content = part.reshape(-1).view(np.uint8)
             for first in range(0, len(content), PIECE):
-                stream.write(content[first : first + PIECE].data)
+                pack(content[first : first + PIECE].data)
 
-        stream.write(begin)
+        pack(begin)
         yield write
 
 
@@ -133,40 +181,62 @@ def _npy_header(shape: tuple[int, ...], dtype: np.dtype[Any], fortran: bool) -> 
 
 
 @contextmanager
-def _packed(file: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
+def _packed(file: IO[bytes], suffix: str) -> Iterator[Callable[[Any], object]]:
     """What writes into a file as its suffix wants it."""
     if suffix == ".nii.gz":
-        with gzip.GzipFile("", "wb", FASTEST, file, mtime=0) as packed:
-            yield packed  # type: ignore[misc]
+        packer = zlib.compressobj(FASTEST, wbits=GZIP)
+        yield lambda part: file.write(packer.compress(part))
+        file.write(packer.flush())
     elif suffix == ".npz":
-        with (
-            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=FASTEST) as archive,
-            archive.open("arr_0.npy", "w", force_zip64=True) as packed,
-        ):
-            yield packed
+        with _archived(file, "arr_0.npy") as write:
+            yield write
     else:
-        yield file
+        yield file.write
 
 
 @contextmanager
-def _replacing(path: Path, force: bool) -> Iterator[IO[bytes]]:
-    """A new file that replaces `path` when the block ends well, and else is gone."""
-    check_place(path, force)
-    place = Path(os.path.realpath(path))  # not a link is replaced, but what it points to
-    if place.exists() and not stat.S_ISREG(place.stat().st_mode):
-        raise OSError(f"{path}: is not a regular file, wanted one")
-    beside = place.with_name(f".{place.name[:200]}.{secrets.token_hex(4)}")
+def _archived(file: IO[bytes], name: str) -> Iterator[Callable[[Any], object]]:
+    """What writes the one member of a zip archive.
+
+    A member that is not finished writes its end when it is collected, to a file closed long ago.
+    """
+    sink: Any = Sink(file)
     try:
-        with beside.open("xb") as file:
-            yield file
-        check_place(path, force)  # it may have come into being meanwhile
-        beside.replace(place)
-    except OSError as failure:
-        if failure.errno is None:  # it has a name already
-            raise
-        raise type(failure)(f"{path}: {failure.strerror}") from failure
-    finally:
-        beside.unlink(missing_ok=True)
+        archive = Archive(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=FASTEST)
+        member = archive.open(name, "w", force_zip64=True)
+        yield member.write
+        member.close()
+        archive.close()
+    except BaseException:
+        sink.file = None
+        raise
+
+
+class Archive(zipfile.ZipFile):
+    """A zip archive that is not finished unless it is closed."""
+
+    def __del__(self) -> None:
+        pass
+
+
+class Sink:
+    """A file to write to as long as it is there; afterwards, what is written is lost."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file: IO[bytes] | None = file
+
+    def write(self, data: Any) -> int:
+        return self.file.write(data) if self.file else len(data)
+
+    def seek(self, place: int) -> int:
+        return self.file.seek(place) if self.file else place
+
+    def tell(self) -> int:
+        return self.file.tell() if self.file else 0
+
+    def flush(self) -> None:
+        if self.file:
+            self.file.flush()
 
 
 @contextmanager
@@ -178,7 +248,7 @@ def naming(path: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (MemoryError, ModuleNotFoundError) as failure:
+    except (MemoryError, ModuleNotFoundError, ParameterError) as failure:
         raise type(failure)(f"{path}: {one_line(failure)}") from failure
     except OSError as failure:
         raise type(failure)(f"{path}: {failure.strerror or one_line(failure)}") from failure

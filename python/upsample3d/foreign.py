@@ -7,9 +7,8 @@ below them ends in refuse().
 
 from __future__ import annotations
 
-import operator
 import threading
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from enum import IntEnum
 from itertools import islice
@@ -23,6 +22,9 @@ _E = TypeVar("_E", bound=IntEnum)
 
 MOST_READ = 64
 """Elements of an int array that are looked at: as many as a NumPy array has axes."""
+
+MOST_TOLD, LONGEST_NAME = 8, 100
+"""Elements of a list, and characters of a name, that a message shows."""
 
 _OURS = (ParameterError, ParameterTypeError, RuntimeStateError)
 
@@ -68,7 +70,14 @@ def refuse(
 
 def kind(given: object) -> str:
     """The name of a thing's type, whatever its metaclass says."""
-    return str(type.__dict__["__name__"].__get__(type(given)))
+    return str(type.__dict__["__name__"].__get__(type(given)))[:LONGEST_NAME]
+
+
+def told(numbers: Sequence[object]) -> str:
+    """Numbers as a tuple prints them; of many, the first and how many there are."""
+    if len(numbers) <= MOST_TOLD:
+        return str(tuple(numbers))
+    return f"({', '.join(map(str, numbers[:MOST_TOLD]))}, ... {len(numbers)} elements)"
 
 
 @contextmanager
@@ -111,18 +120,40 @@ def integers(name: str, given: Any, most: int = MOST_READ) -> tuple[int, ...]:
 def int64(name: str, given: Any, wanted: str = "a 64-bit integer") -> int:
     """An int of 64 bits, exact: a subclass of int could answer differently later."""
     with reading(name, given, wanted):
-        number = operator.index(given)
+        number = _index(given)
     if not -(2**63) <= number < 2**63:
         raise ParameterError(f"{name} has {number.bit_length()} bits, wanted {wanted}")
     return number
 
 
 def double(name: str, given: Any) -> float:
-    """A Python or NumPy number as an exact float."""
-    if not issubclass(type(given), (int, float, np.integer, np.floating)):
+    """A Python or NumPy number as an exact float; a duration is none."""
+    number_types, other = (int, float, np.integer, np.floating), np.timedelta64
+    if not issubclass(type(given), number_types) or issubclass(type(given), other):
         raise ParameterTypeError(f"{name} is a {kind(given)}, wanted a number")
-    with reading(name, given, "a number that a double holds"):
-        return float(given)
+    wanted = "a number that a double holds"
+    with reading(name, given, wanted):
+        number = _index(given) if issubclass(type(given), int) else _float(given)
+    try:
+        return float(number)
+    except OverflowError:
+        raise ParameterError(f"{name} is too large an int, wanted {wanted}") from None
+
+
+def _index(given: Any) -> int:
+    """operator.index without Python's warning where __index__ returns a subclass of int."""
+    if not issubclass(type(given), int):
+        if not hasattr(type(given), "__index__"):
+            raise TypeError
+        given = type(given).__index__(given)
+    return int.__index__(given)
+
+
+def _float(given: Any) -> float:
+    """float(given), without Python's warning where __float__ returns a subclass of float."""
+    if not issubclass(type(given), float):
+        given = type(given).__float__(given)
+    return float.__float__(given)
 
 
 def boolean(name: str, given: Any) -> bool:

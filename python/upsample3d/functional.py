@@ -3,33 +3,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from . import arguments, buffers, cpu, problem, schedule
 from .bands import Band
 from .buffers import Array
 from .plan import Plan, cached
 from .status import ParameterError, ParameterTypeError
-
-Sizes = Sequence[int]
-Scales = float | Sequence[float | None] | None
+from .types import DataFormat, Element, Number, Op, Rule, Scales, Sizes
 
 
 def nearest_exact_backward(
-    grad_output: Array,
+    grad_output: NDArray[Element],
     input_size: Sizes,
     scales: Scales = None,
     *,
     output_size: Sizes | None = None,
-    data_format: str = "NCDHW",
-    out: Array | None = None,
-    rule: str = "aclnn",
+    data_format: DataFormat = "NCDHW",
+    out: NDArray[Element] | None = None,
+    rule: Rule = "aclnn",
     schedule: int | None = None,
     num_threads: int | None = None,
-) -> Array:
+) -> NDArray[Element]:
     """The gradient of nearest_exact at its input: each grad_input element is the sum of its window.
 
     grad_output: (N, C, oD, oH, oW), or (N, oD, oH, oW, C) with data_format="NDHWC"; float32,
@@ -52,17 +50,17 @@ def nearest_exact_backward(
 
 
 def nearest_backward(
-    grad_output: Array,
+    grad_output: NDArray[Element],
     input_size: Sizes,
     scales: Scales = None,
     *,
     output_size: Sizes | None = None,
-    data_format: str = "NCDHW",
-    out: Array | None = None,
-    rule: str = "aclnn",
+    data_format: DataFormat = "NCDHW",
+    out: NDArray[Element] | None = None,
+    rule: Rule = "aclnn",
     schedule: int | None = None,
     num_threads: int | None = None,
-) -> Array:
+) -> NDArray[Element]:
     """The gradient of nearest at its input; otherwise as nearest_exact_backward.
 
     Source of the windows: aclnnUpsampleNearest3dBackward, or PyTorch's upsample_nearest3d_backward.
@@ -74,18 +72,18 @@ def nearest_backward(
 
 
 def trilinear_backward(
-    grad_output: Array,
+    grad_output: NDArray[Element],
     input_size: Sizes,
     scales: Scales = None,
     *,
     align_corners: bool = False,
     output_size: Sizes | None = None,
-    data_format: str = "NCDHW",
-    out: Array | None = None,
-    rule: str = "aclnn",
+    data_format: DataFormat = "NCDHW",
+    out: NDArray[Element] | None = None,
+    rule: Rule = "aclnn",
     schedule: int | None = None,
     num_threads: int | None = None,
-) -> Array:
+) -> NDArray[Element]:
     """The gradient of trilinear at its input; otherwise as nearest_exact_backward.
 
     align_corners: whether the corner voxels' centres coincide; scales then do not matter. An inf or
@@ -99,25 +97,27 @@ def trilinear_backward(
 
 
 def nearest_exact(
-    input: Array,
+    input: NDArray[Element],
     output_size: Sizes | None = None,
     scales: Scales = None,
     *,
-    data_format: str = "NCDHW",
-    out: Array | None = None,
-    rule: str = "aclnn",
+    data_format: DataFormat = "NCDHW",
+    out: NDArray[Element] | None = None,
+    rule: Rule = "aclnn",
     schedule: int | None = None,
     num_threads: int | None = None,
-) -> Array:
+) -> NDArray[Element]:
     """The input up-sampled (or down-sampled) to output_size: each output takes its nearest input.
 
     input: (N, C, iD, iH, iW), or (N, iD, iH, iW, C) with data_format="NDHWC". output_size:
-    (oD, oH, oW); None with three scales means floor(size * scale). The rest as
-    nearest_exact_backward, of which this is the exact transpose under rule="aclnn": not always the
-    operator aclnnUpsampleNearestExact3d, which rounds on its own (547 of 16,384 size pairs up to
-    128 differ). rule="torch" is the map of PyTorch's channels-last kernel, from which its other
-    kernel differs for 45 pairs of sizes up to 300, such as 2 to 41. Outputs outside every window
-    are 0.
+    (oD, oH, oW); None with three scales means size * scale on each axis, the integer that it misses
+    by rounding alone or else the one below, and at least 1 (rule="torch": PyTorch's plain floor).
+    A voxel made of half a voxel or less spans its axis: that scale does not count, and has to be
+    None in the gradient. The rest as nearest_exact_backward, of which this is the exact transpose
+    under rule="aclnn": not always the operator aclnnUpsampleNearestExact3d, which rounds on its own
+    (547 of 16,384 size pairs up to 128 differ). rule="torch" is the map of PyTorch's channels-last
+    kernel, from which its other kernel differs for 45 pairs of sizes up to 300, such as 2 to 41.
+    Outputs outside every window are 0.
 
     Elements are moved, bit for bit: the input may also have any other dtype of 1, 2, 4, 8 or 16
     bytes in native order, such as bool, integers and complex64, but no objects and no records.
@@ -129,16 +129,16 @@ def nearest_exact(
 
 
 def nearest(
-    input: Array,
+    input: NDArray[Element],
     output_size: Sizes | None = None,
     scales: Scales = None,
     *,
-    data_format: str = "NCDHW",
-    out: Array | None = None,
-    rule: str = "aclnn",
+    data_format: DataFormat = "NCDHW",
+    out: NDArray[Element] | None = None,
+    rule: Rule = "aclnn",
     schedule: int | None = None,
     num_threads: int | None = None,
-) -> Array:
+) -> NDArray[Element]:
     """The input resampled to output_size by the plain nearest rule; otherwise as nearest_exact."""
     return _run(
         "nearest", input, None, output_size, scales, False,
@@ -147,17 +147,17 @@ def nearest(
 
 
 def trilinear(
-    input: Array,
+    input: NDArray[Element],
     output_size: Sizes | None = None,
     scales: Scales = None,
     *,
     align_corners: bool = False,
-    data_format: str = "NCDHW",
-    out: Array | None = None,
-    rule: str = "aclnn",
+    data_format: DataFormat = "NCDHW",
+    out: NDArray[Element] | None = None,
+    rule: Rule = "aclnn",
     schedule: int | None = None,
     num_threads: int | None = None,
-) -> Array:
+) -> NDArray[Element]:
     """The input resampled to output_size by trilinear interpolation; arguments as nearest_exact.
 
     align_corners as in trilinear_backward, of which this is the exact transpose.
@@ -169,13 +169,13 @@ def trilinear(
 
 
 def bands(
-    op: str,
+    op: Op,
     i: int,
     o: int,
-    scale: float | None = None,
+    scale: Number | None = None,
     align_corners: bool = False,
-    rule: str = "aclnn",
-    dtype: Any = "float32",
+    rule: Rule = "aclnn",
+    dtype: DTypeLike = "float32",
 ) -> Band:
     """The Band of one axis between input size i and output size o, to look at: lo, hi, start, w.
 
@@ -216,7 +216,7 @@ def _run(
     if output_size is not None:
         output_size = arguments.output_size(output_size)
     if scales is not None:
-        scales = arguments.scales_of(scales)
+        scales = cpu.in_default_mode(arguments.scales_of, scales)
     key = (
         op, source.shape, source.dtype, source.strides, None if target is None else target.strides,
         input_size, output_size, scales, align_corners, data_format, rule, sch_id, num_threads,

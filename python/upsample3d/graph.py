@@ -3,6 +3,7 @@
 
     graph.UpsampleNearest3dGrad.infer_shape((1, 1, 10, 10, 10), (1, 1, 5, 5, 5), (10, 10, 10))
     graph.UpsampleNearest3dGrad(grad_output, input_size=(1, 1, 5, 5, 5), scales=(2, 2, 2))
+    graph.UpsampleTrilinear3dGrad(grad_output, (1, 1, 5, 5, 5), grad_output.shape[2:])
 
 Attributes are given in the operator's order or by name; those without a default are required:
 
@@ -13,24 +14,29 @@ Attributes are given in the operator's order or by name; those without a default
                                  scale_h=0.0, scale_w=0.0
 
 scales are output/input, but scale_d, scale_h and scale_w input/output. Shapes are (N, C, D, H, W).
-Failures are InferShapeError (561001), TilingError (561002) and KernelNotFoundError (561003). Floats
-are float32, as in the IR. Sources: the IR definitions, infershape and tiling of these operators in
-the ops-cv library; for UpsampleTrilinear3dGrad, an operator of the device's CPU, its document.
+output_size has to be grad_output's D, H, W, and scales have to lead there. UpsampleNearest3dGrad
+and UpsampleTrilinear3dGrad require one of the two, UpsampleNearestExact3dGrad at most one.
+
+Failures are InferShapeError (561001), where no shape or type follows from what is given,
+TilingError (561002), where the operator cannot run, and KernelNotFoundError (561003); each is a
+ParameterError with a `status`. Lists are any sequences of up to 64 elements; floats are float32, as
+in the IR. Sources: the IR definitions, infershape and tiling of these operators in the ops-cv
+library; for UpsampleTrilinear3dGrad, an operator of the device's CPU, its document.
 """
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import ml_dtypes
 import numpy as np
 
-from . import buffers, dtypes
+from . import arguments, buffers, cpu, dtypes
+from .attributes import Attribute, boolean, int64s, real, reals
 from .buffers import Array
+from .foreign import told
 from .layout import Five
 from .plan import Plan
 from .status import (
@@ -42,59 +48,13 @@ from .status import (
 )
 from .tiling import MIN_SUPPORT_SCALE
 
+_D = TypeVar("_D", bound=np.dtype[Any])
+
 Values = dict[str, Any]
+Gradient = Literal["nearest_exact_backward", "nearest_backward", "trilinear_backward"]
 
 
-def int64s(given: Any) -> tuple[int, ...]:
-    """A list of ints of 64 bits."""
-    numbers = tuple(map(operator.index, given))
-    if not all(-(2**63) <= number < 2**63 for number in numbers):
-        raise OverflowError
-    return numbers
-
-
-def real(given: Any) -> tuple[float, ...]:
-    """A float."""
-    return (_real(given),)
-
-
-def reals(given: Any) -> tuple[float, ...]:
-    """A list of floats."""
-    return tuple(map(_real, given))
-
-
-def _real(given: Any) -> float:
-    """float32, as the IR holds it."""
-    number = operator.truediv(given, 1)  # refuses a str, which float32 would take
-    if np.iscomplexobj(number):  # NumPy's would lose their imaginary part
-        raise TypeError
-    with np.errstate(all="ignore"):
-        return float(np.float32(number))
-
-
-def boolean(given: Any) -> bool:
-    """A bool, or 0 or 1."""
-    if given not in (False, True):
-        raise ValueError(given)
-    return bool(given)
-
-
-_WANTED: dict[Callable[[Any], Any], str] = {
-    int64s: "a list of integers",
-    real: "a float",
-    reals: "a list of floats",
-    boolean: "a bool",
-}
 _NOT_GIVEN = object()
-
-
-@dataclass(frozen=True, slots=True)
-class Attribute:
-    """An attribute: how its value is read, and its default. None: it is required."""
-
-    name: str
-    read: Callable[[Any], Any]
-    default: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +70,7 @@ class Operator:
     """
 
     name: str
-    op: str
+    op: Gradient
     attributes: tuple[Attribute, ...]
     dtypes: tuple[np.dtype[Any], ...]
     scales: tuple[str, ...] = ("scales",)
@@ -123,33 +83,40 @@ class Operator:
         """The shape of grad_input: input_size, where the attributes agree with grad_output's shape.
 
         output_size must be grad_output's D, H, W; scales without it must lead there: the floor of
-        input size * scale, the product in float32. N and C are not compared.
+        input size * scale, the product in float32. N and C are not compared. Raises
+        InferShapeError.
         """
-        return self._infer(grad_output_shape, self._bind(values, named))[0]
+        return cpu.in_default_mode(self._read_all, grad_output_shape, values, named)[0]
 
     def infer_dtype(self, dtype: Any, /) -> np.dtype[Any]:
-        """The type of grad_input: grad_output's, one that the IR admits."""
-        with suppress(Exception):
-            if dtype is not None:  # which is float64 to NumPy
-                found = np.dtype(dtype)
-                return next(known for known in self.dtypes if known == found)
-        wanted = " or ".join(known.name for known in self.dtypes)
-        raise InferShapeError(f"{self.name}: dtype is {_shown(dtype)}, wanted NumPy's {wanted}")
+        """The type of grad_input: grad_output's, one that the IR admits. Raises InferShapeError."""
+        found = dtypes.find_moved(dtype)
+        if found is None or found.numpy not in self.dtypes:
+            wanted = " or ".join(known.name for known in self.dtypes)
+            given = arguments.text(dtype)
+            raise InferShapeError(f"{self.name}: dtype is {given}, wanted NumPy's {wanted}")
+        return found.numpy
 
-    def __call__(self, grad_output: Array, /, *values: Any, **named: Any) -> Array:
+    def __call__(
+        self, grad_output: np.ndarray[Any, _D], /, *values: Any, **named: Any
+    ) -> np.ndarray[Any, _D]:
         """grad_input for grad_output, of any strides; the bits are those of `op` with these scales.
 
-        Raises ParameterTypeError where grad_output is no array.
+        Raises InferShapeError, TilingError or KernelNotFoundError; ParameterTypeError where
+        grad_output is no array.
         """
-        grad_output = buffers.check_array("grad_output", grad_output)
-        attributes = self._bind(values, named)
-        shape, scales = self._infer(grad_output.shape, attributes)
+        array: Any = buffers.check_array("grad_output", grad_output)
+        result: Any = cpu.in_default_mode(self._plan, array, values, named)(array)
+        return result  # type: ignore[no-any-return]
+
+    def _plan(self, grad_output: Array, values: tuple[Any, ...], named: Mapping[str, Any]) -> Plan:
+        shape, scales, attributes = self._read_all(grad_output.shape, values, named)
         dtype = self.infer_dtype(grad_output.dtype)
         self._check(grad_output.shape, shape, scales)
         if dtypes.find(dtype) is None:
             raise KernelNotFoundError(f"{self.name}: no kernel computes {dtype}")
         try:
-            plan = Plan(
+            return Plan(
                 self.op,
                 grad_output.shape,
                 dtype,
@@ -160,15 +127,21 @@ class Operator:
             )
         except (ParameterError, ParameterTypeError) as error:
             raise TilingError(f"{self.name}: {error}") from None
-        return plan(grad_output)
+
+    def _read_all(
+        self, grad_output_shape: Any, values: tuple[Any, ...], named: Mapping[str, Any]
+    ) -> tuple[Five, tuple[float, ...], Values]:
+        """The shape of grad_input, three scales, and the value of every attribute."""
+        attributes = self._bind(values, named)
+        return *self._infer(grad_output_shape, attributes), attributes
 
     def _bind(self, values: tuple[Any, ...], named: Mapping[str, Any]) -> Values:
         """The value of every attribute, as its reader returns it."""
         names = [attribute.name for attribute in self.attributes]
         if len(values) > len(names) or not named.keys() <= set(names[len(values) :]):
             raise InferShapeError(
-                f"{self.name}: attributes are {_shown(values)} and {_shown(dict(named))}, "
-                f"wanted {names}, each once"
+                f"{self.name}: attributes are {arguments.text(values)} and "
+                f"{arguments.text(dict(named))}, wanted {names}, each once"
             )
         given = {**dict(zip(names, values, strict=False)), **named}
         for a in self.attributes:
@@ -178,10 +151,12 @@ class Operator:
     def _read(self, attribute: Attribute, value: Any) -> Any:
         try:
             return attribute.read(value)
+        except MemoryError:
+            raise
         except Exception:
-            shown = "not given" if value is _NOT_GIVEN else _shown(value)
+            shown = "not given" if value is _NOT_GIVEN else arguments.text(value)
             raise InferShapeError(
-                f"{self.name}: {attribute.name} is {shown}, wanted {_WANTED[attribute.read]}"
+                f"{self.name}: {attribute.name} is {shown}, wanted {attribute.wanted}"
             ) from None
 
     def _infer(self, grad_output_shape: Any, attributes: Values) -> tuple[Five, tuple[float, ...]]:
@@ -192,20 +167,20 @@ class Operator:
         scales = self._or_empty(sum((attributes[name] for name in self.scales), ()))
         neither = self.zeros_are_empty and not (output_size or scales)
         if self.by_scales and bool(output_size) == bool(scales) and not neither:
-            raise InferShapeError(
-                f"{self.name}: output_size is {output_size}, scales are {scales}, wanted one of "
-                f"them{' or neither' * self.zeros_are_empty}"
-            )
+            both = f"output_size is {told(output_size)}, scales are {told(scales)}"
+            none = f"neither output_size, which would be {shape[2:]}, nor scales is given"
+            wanted = "wanted one of them" + " or neither" * self.zeros_are_empty
+            raise InferShapeError(f"{self.name}: {both if scales else none}, {wanted}")
         if output_size or not self.by_scales:
-            wanted: Any = self._of_length(3, "output_size", output_size)
+            sizes: Any = self._of_length(3, "output_size", output_size)
             reason = "as output_size says"
         elif scales:
             scales = self._of_length(3, "scales", scales)
-            wanted = tuple(map(_floor, size[2:], scales))
+            sizes = tuple(map(_floor, size[2:], scales))
             reason = f"to which scales {scales} of {size[2:]} lead"
-        if not neither and shape[2:] != wanted:
+        if not neither and shape[2:] != sizes:
             raise InferShapeError(
-                f"{self.name}: grad_output has D, H, W = {shape[2:]}, wanted {wanted}, {reason}"
+                f"{self.name}: grad_output has D, H, W = {shape[2:]}, wanted {sizes}, {reason}"
             )
         n, c, d, h, w = size
         return (n, c, d, h, w), scales or (0.0, 0.0, 0.0)
@@ -219,7 +194,8 @@ class Operator:
 
     def _of_length(self, count: int, name: str, numbers: tuple[Any, ...]) -> tuple[Any, ...]:
         if len(numbers) != count:
-            raise InferShapeError(f"{self.name}: {name} is {numbers}, wanted {count} numbers")
+            given = told(numbers)
+            raise InferShapeError(f"{self.name}: {name} is {given}, wanted {count} numbers")
         return numbers
 
     def _check(self, source: tuple[int, ...], result: Five, scales: tuple[float, ...]) -> None:
@@ -239,14 +215,6 @@ class Operator:
                     f"{self.name}: along {axis} the scale or the ratio of sizes {i}, {o} is "
                     f"{ratio}, wanted it finite and at least {self.least_ratio}"
                 )
-
-
-def _shown(value: Any) -> str:
-    """A value as it prints itself; its type's name where it cannot."""
-    try:
-        return repr(value)
-    except Exception:
-        return f"a {type(value).__name__}"
 
 
 def _floor(size: int, scale: float) -> float:
@@ -308,3 +276,14 @@ UpsampleTrilinear3dBackward = Operator(
     by_scales=False,
     least_ratio=MIN_SUPPORT_SCALE,
 )
+
+__all__ = [
+    "InferShapeError",
+    "KernelNotFoundError",
+    "Operator",
+    "TilingError",
+    "UpsampleNearest3dGrad",
+    "UpsampleNearestExact3dGrad",
+    "UpsampleTrilinear3dBackward",
+    "UpsampleTrilinear3dGrad",
+]

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the voxels of an up-sampled grid lie among those it came from.
+"""Where the voxels of an up-sampled grid lie among those it came from, and how far grids are apart.
 
 The same for every rule: voxels' edges are aligned, or the corner voxels' centres (align_corners).
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -45,3 +47,30 @@ def _axis(i: int, o: int, scale: float | None, linear: bool, corners: bool) -> t
         return (i - 1) / (o - 1), 0.0
     step = 1 / scale if scale is not None and scale > 0 and not corners else i / o
     return step, (step - 1) / 2
+
+
+def turned(place: Matrix) -> Matrix:
+    """The placement with its three axes in reverse order, on both sides."""
+    order = [2, 1, 0, 3]
+    return place[np.ix_(order, order)]
+
+
+def edges(affine: Matrix) -> tuple[float, float, float]:
+    """The lengths of a voxel's edges, in the unit of the affine."""
+    x, y, z = np.linalg.norm(affine[:3, :3], axis=0).tolist()
+    return x, y, z
+
+
+def voxels_apart(a: Matrix, b: Matrix, size: Sequence[int]) -> float:
+    """How far two affines of a grid of this size place the same point apart at most, in voxels.
+
+    Along each axis of the voxels, of a's and of b's; the farthest points are corners of the box.
+    NaN or infinity where an affine is not finite.
+    """
+    corners = np.array([[*c, 1] for c in itertools.product(*((-0.5, n - 0.5) for n in size))]).T
+    with np.errstate(all="ignore"):
+        apart = ((a - b) @ corners)[:3]
+        try:
+            return max(float(np.abs(np.linalg.pinv(m[:3, :3]) @ apart).max()) for m in (a, b))
+        except np.linalg.LinAlgError:  # of no number, as pinv finds out
+            return math.inf

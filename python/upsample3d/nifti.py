@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NIfTI files by nibabel: arrays as they lie, their scaling, headers of new grids."""
+"""NIfTI files by nibabel: arrays as they lie, their scaling, their grids.
+
+Headers are not trusted: what one says of its file's length is compared with the file first, and no
+memory is taken for what is not there.
+"""
 
 from __future__ import annotations
 
+import gzip
 import io
 import logging
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +22,21 @@ from numpy.typing import NDArray
 Array = np.ndarray[Any, Any]
 Matrix = NDArray[np.float64]
 
-SFORM_ALIGNED = 2
-"""The code of an sform that says where a grid lies that had none (nifti1.h)."""
+PIECE = 1 << 20
+"""Bytes that are unpacked at a time: some 10 ms, and then signals are heard."""
+
+MOST_DEFLATED = 1032
+"""Bytes that one byte of a .gz file holds at most: 258 in two bits (RFC 1951)."""
+
+MAGICS = (b"ni1\0", b"n+1\0")
+HEADERS = 540
+"""Bytes of the longest header, NIfTI-2's."""
+
+MILLIMETRES = {1: 1e3, 2: 1.0, 3: 1e-3}
+"""A code of a spatial unit -> what it is (nifti1.h): metre, millimetre, micron."""
+
+SPACE_UNIT, TIME_UNIT = 0x07, 0x38
+"""The bits of xyzt_units."""
 
 
 @contextmanager
@@ -42,59 +61,88 @@ def read(path: Path) -> tuple[Array, Callable[[Array], Array] | None, Any]:
 
     .nii files are mapped, .nii.gz are unpacked into memory.
     """
-    with nibabel_quiet() as nibabel:
-        image: Any = nibabel.load(path, mmap="r")
-        if not isinstance(image, nibabel.Nifti1Image):
-            raise ValueError(f"holds a {type(image).__name__}, wanted a NIfTI image")
-        proxy = image.dataobj
-        slope, inter = proxy.slope, proxy.inter
+    with nibabel_quiet() as nibabel, _unpacked(path) as stream:
+        header, offset = _header(nibabel, path, stream)
+        shape, dtype = header.get_data_shape(), header.get_data_dtype()
+        slope, inter = header.get_slope_inter()
+        if math.prod(shape) * dtype.itemsize == 0:
+            array: Array = np.empty(shape, dtype)
+        elif _is_packed(path):
+            array = np.empty(shape, dtype, order="F")
+            _fill(array, stream)
+        else:
+            array = np.asarray(np.memmap(path, dtype, "r", offset, shape, "F"))
         scaling = nibabel.volumeutils.apply_read_scaling
-        plain = slope == 1 and inter == 0
-        scaled = None if plain else lambda raw: scaling(raw, slope, inter)
-        return proxy.get_unscaled(), scaled, image.header
+    plain = slope in (None, 1) and inter in (None, 0)
+    return array, None if plain else lambda raw: scaling(raw, slope, inter), header
+
+
+def header(path: Path) -> Any:
+    """The header of a file, whose array is not read."""
+    with nibabel_quiet() as nibabel, _unpacked(path) as stream:
+        return _header(nibabel, path, stream)[0]
 
 
 def affine(header: Any) -> Matrix:
-    """Voxel indices -> world millimetres: the sform, else the qform, else what the sizes say."""
+    """Voxel indices -> the world, in the file's unit: the sform, the qform, or what sizes say."""
     return np.asarray(header.get_best_affine(), np.float64)
 
 
-def header_of(found: Any, shape: tuple[int, ...], dtype: np.dtype[Any], place: Matrix) -> Any:
-    """The header of a new grid: a copy of `found` (None: a new one) but for what has changed.
+def affines_in_one_unit(a: Any, b: Any) -> tuple[Matrix, Matrix]:
+    """The affines of two headers, in millimetres where both say their units."""
+    first, second = (MILLIMETRES.get(int(header["xyzt_units"]) & SPACE_UNIT) for header in (a, b))
+    if first is None or second is None:
+        first = second = 1.0
+    return np.diag([first] * 3 + [1]) @ affine(a), np.diag([second] * 3 + [1]) @ affine(b)
 
-    place: 4 x 4, indices of the new grid -> indices of the old. Shape, dtype and scaling are the
-    new ones; pixdim, qform and sform are multiplied by `place` and keep their codes. ValueError: a
-    shape or dtype that NIfTI does not know.
-    """
+
+def orientation(place: Matrix) -> str:
+    """Where x, y and z run: three letters, such as RAS; ? along an axis that runs nowhere."""
     with nibabel_quiet() as nibabel:
-        if found is None:
-            found = nibabel.Nifti1Header() if max(shape) < 2**15 else nibabel.Nifti2Header()
-            found.set_sform(np.eye(4), SFORM_ALIGNED)
-        best = affine(found) @ place
-        header = found.as_byteswapped(nibabel.volumeutils.native_code)
-        header.extensions = found.extensions
-        header.set_data_shape(shape)
-        try:
-            header.set_data_dtype(dtype)
-        except nibabel.spatialimages.HeaderDataError:
-            raise ValueError(f"NIfTI does not know elements of type {dtype}") from None
-        header["vox_offset"] = 0  # to be found anew
-        header["scl_slope"], header["scl_inter"] = 1, 0
-        if header["qform_code"] > 0:
-            for name, place_of in zip("xyz", found.get_qform() @ place[:, 3], strict=False):
-                header[f"qoffset_{name}"] = place_of
-        header["pixdim"] = found["pixdim"]  # the shape had set some to 1
-        header["pixdim"][1:4] *= np.diag(place)[:3]
-        if header["sform_code"] > 0:
-            for name, row in zip("xyz", found.get_sform() @ place, strict=False):
-                header[f"srow_{name}"] = row
-        elif not np.allclose(affine(header), best, rtol=1e-5, atol=1e-4):
-            header.set_sform(best, SFORM_ALIGNED)  # sizes alone would place it elsewhere
-        return header
+        return "".join(code or "?" for code in nibabel.aff2axcodes(place))
 
 
-def beginning(header: Any) -> bytes:
-    """What a .nii file holds before its array."""
-    written = io.BytesIO()
-    header.write_to(written)
-    return written.getvalue().ljust(int(header["vox_offset"]), b"\0")
+def _is_packed(path: Path) -> bool:
+    return path.name.lower().endswith(".gz")
+
+
+@contextmanager
+def _unpacked(path: Path) -> Iterator[IO[bytes]]:
+    with gzip.open(path) if _is_packed(path) else path.open("rb") as stream:
+        yield stream  # type: ignore[misc]
+
+
+def _header(nibabel: Any, path: Path, stream: IO[bytes]) -> tuple[Any, int]:
+    """The header, and where the array begins, to which the stream is read."""
+    begin = stream.read(HEADERS)
+    wide = HEADERS in (int.from_bytes(begin[:4], order) for order in ("little", "big"))
+    if not wide and begin[344:348] not in MAGICS:
+        raise ValueError("is no NIfTI file, or cut short: its first bytes are no header")
+    kind = nibabel.Nifti2Header if wide else nibabel.Nifti1Header
+    found = kind(begin[: kind.sizeof_hdr])
+    shape, dtype = found.get_data_shape(), found.get_data_dtype()
+    if min(shape) < 0:
+        raise ValueError(f"has sizes {shape} in its header, wanted none below zero")
+    offset = found.get_data_offset() or kind.single_vox_offset
+    if offset < kind.single_vox_offset:
+        raise ValueError(f"has its array from byte {offset} on, within its header")
+    needed, held = offset + math.prod(shape) * dtype.itemsize, path.stat().st_size
+    if needed > held * (MOST_DEFLATED if _is_packed(path) else 1):
+        raise ValueError(
+            f"holds {held} bytes, wanted the {needed} that its header says "
+            f"(sizes {shape}, {dtype}, from byte {offset} on)"
+        )
+    stream.seek(0)
+    return kind.from_fileobj(io.BytesIO(stream.read(offset))), offset
+
+
+def _fill(array: Array, stream: IO[bytes]) -> None:
+    """Reads the array's elements, which lie in Fortran order."""
+    memory = array.reshape(-1, order="F").view(np.uint8)
+    done = 0
+    while done < len(memory):
+        piece = stream.read(min(PIECE, len(memory) - done))
+        if not piece:
+            raise ValueError(f"ends after {done} bytes of its array, wanted {len(memory)}")
+        memory[done : done + len(piece)] = np.frombuffer(piece, np.uint8)
+        done += len(piece)

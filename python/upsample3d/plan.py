@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from . import buffers, cpu, layout, levels, problem, schedule
 from .bands import Band, bands
@@ -16,6 +17,7 @@ from .buffers import Array
 from .layout import Five, Layout
 from .problem import Allocation, Problem
 from .schedule import Schedule
+from .types import DataFormat, Element, Op, Rule, Scales, Sizes
 
 _AS_THEY_ARE = (0, 1, 2, 3, 4)
 
@@ -54,18 +56,18 @@ class Plan:
 
     def __init__(
         self,
-        op: str,
-        shape: Sequence[int],
-        dtype: Any,
+        op: Op,
+        shape: Sizes,
+        dtype: DTypeLike,
         *,
-        input_size: Sequence[int] | None = None,
-        output_size: Sequence[int] | None = None,
-        scales: float | Sequence[float | None] | None = None,
+        input_size: Sizes | None = None,
+        output_size: Sizes | None = None,
+        scales: Scales = None,
         align_corners: bool = False,
-        data_format: str = "NCDHW",
-        rule: str = "aclnn",
-        strides: Sequence[int] | None = None,
-        out_strides: Sequence[int] | None = None,
+        data_format: DataFormat = "NCDHW",
+        rule: Rule = "aclnn",
+        strides: Sizes | None = None,
+        out_strides: Sizes | None = None,
         schedule: int | None = None,
         num_threads: int | None = None,
     ) -> None:
@@ -113,7 +115,9 @@ class Plan:
         self._set("workspace_size", problem.checked_workspace(cut.workspace_size))
         self._set("_job", levels.Job((d, h, w), lies, cut))
 
-    def __call__(self, source: Array, out: Array | None = None, workspace: Any = None) -> Array:
+    def __call__(
+        self, source: NDArray[Element], out: NDArray[Element] | None = None, workspace: Any = None
+    ) -> NDArray[Element]:
         """The result for `source`: `out` if it is given, else a new array.
 
         source, out: arrays of the plan's shape, strides and dtype (strides of axes of length 1 do
@@ -249,7 +253,7 @@ def _bands_of(asked: Problem) -> tuple[Band, Band, Band]:
 
 @lru_cache(maxsize=256, typed=True)
 def cached(
-    op: str,
+    op: Op,
     shape: tuple[int, ...],
     dtype: np.dtype[Any],
     strides: tuple[int, ...],
@@ -258,8 +262,8 @@ def cached(
     output_size: tuple[int, ...] | None,
     scales: Any,
     align_corners: bool,
-    data_format: str,
-    rule: str,
+    data_format: DataFormat,
+    rule: Rule,
     schedule: int | None,
     num_threads: int | None,
     allowed_threads: int,

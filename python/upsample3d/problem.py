@@ -6,25 +6,19 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from . import arguments, bands, dtypes, layout
 from .arguments import Scales, integers, one_of, text
-from .sizes import scaled_size
+from .sizes import counting_scale, scaled_size
 from .status import ParameterError, ParameterTypeError, Status
+from .types import Op, Rule
 
-OPS = (
-    "nearest_exact_backward",
-    "nearest_backward",
-    "trilinear_backward",
-    "nearest_exact",
-    "nearest",
-    "trilinear",
-)
+OPS: tuple[str, ...] = get_args(Op)
 MOVING = ("nearest_exact", "nearest")
 """The ops that move elements of any type and compute with none."""
 
-RULES = ("aclnn", "torch")
+RULES: tuple[str, ...] = get_args(Rule)
 Allocation = tuple[layout.Five, layout.Five]
 
 
@@ -88,17 +82,20 @@ def state(
     source = source_name(op)
     wanted = arguments.moved_element if op in MOVING else arguments.element
     element = wanted(f"{source}.dtype", dtype)
-    rule = one_of("rule", rule, RULES)
-    factors = arguments.scales_of(scales)
-    shape = integers(f"{source}.shape", shape, 5, f"5 axes ({', '.join(fmt)})")
+    if type(rule) is not str or rule not in bands.KERNELS:  # which only modules of ours ask for
+        rule = one_of("rule", rule, RULES)
+    given = arguments.scales_of(scales)
+    shape = _shape(source, shape, fmt)
     source_shape = layout.reorder(shape, fmt)
     if min(source_shape[:2]) < 0:
         raise ParameterError(f"{source}.shape is {text(shape)} in {fmt}, wanted N and C >= 0")
     arguments.spatial(f"{source}.shape", source_shape[2:])
     if op.endswith("_backward"):
-        result_shape = _input_shape(source_shape, input_size, output_size)
+        result_shape = _input_shape(source_shape, input_size, output_size, fmt)
+        factors = arguments.counting(given)
     else:
-        result_shape = _output_shape(source_shape, input_size, output_size, factors, rule)
+        _check_input_size(source_shape, input_size)
+        result_shape, factors = _output_shape(source_shape, output_size, given, rule)
     itemsize = element.numpy.itemsize
     result = "input_size" if op.endswith("_backward") else "output_size"
     for name, sizes in ((f"{source}.shape", source_shape), (result, result_shape)):
@@ -108,7 +105,7 @@ def state(
             )
     if strides is None:
         strides = layout.contiguous(shape, itemsize)
-    source_strides = layout.reorder(arguments.five_int64("strides", strides), fmt)
+    source_strides = layout.reorder(arguments.strides("strides", strides, shape), fmt)
     allocation, result_strides = _result_memory(
         result_shape, out_strides, fmt, itemsize,
         layout.channels_last(source_shape, source_strides, itemsize),
@@ -165,7 +162,9 @@ def checked_workspace(size: int) -> int:
 def checked_schedule(given: int | None, fastest: int) -> int:
     """The SCH_ID to run: the given one, where 0 is right only if a copy is the answer."""
     if given == 0 and fastest != 0:
-        raise ParameterError("schedule is 0, a copy, wanted 1, 2 or 3: sizes or windows differ")
+        raise ParameterError(
+            "schedule is 0, a copy, wanted None, 1, 2 or 3: sizes or windows differ"
+        )
     return fastest if given is None else given
 
 
@@ -178,15 +177,34 @@ def checked_allocation(allocation: Allocation | None) -> Allocation:
     return allocation
 
 
-def _input_shape(source: layout.Five, input_size: Any, output_size: Any) -> layout.Five:
+def _shape(source: str, given: Any, fmt: str) -> tuple[int, ...]:
+    """The source's five sizes in its format."""
+    wanted = f"5 axes ({', '.join(fmt)})"
+    try:
+        missing = 5 - len(given)
+    except Exception:
+        missing = 0
+    if missing == 2:
+        own = "[None, None]" if fmt == "NCDHW" else "[None, ..., None]"
+        wanted += f"; {source}{own} makes them of one volume (D, H, W)"
+    if missing == 1:
+        wanted += f"; {source}[None] adds N, the samples"
+    return integers(f"{source}.shape", given, 5, wanted)
+
+
+def _input_shape(source: layout.Five, input_size: Any, output_size: Any, fmt: str) -> layout.Five:
     """input_size, with grad_output's N and C; output_size, if given, has its D, H, W."""
     if input_size is None:
-        raise ParameterTypeError("input_size is None, wanted (N, C, D, H, W)", Status.NULL_POINTER)
+        raise ParameterTypeError(
+            "input_size is None, wanted (N, C, D, H, W) of the result", Status.NULL_POINTER
+        )
     n, c, d, h, w = arguments.input_size(input_size)
     for axis, have, want in (("N", n, source[0]), ("C", c, source[1])):
         if have != want:
+            order = "" if fmt == "NCDHW" else f"; it is N, C, D, H, W in {fmt} too"
             raise ParameterError(
                 f"input_size has {axis} = {text(have)}, wanted {text(want)} as grad_output has"
+                f"{order}"
             )
     arguments.spatial("input_size", (d, h, w))
     if output_size is not None:
@@ -198,28 +216,39 @@ def _input_shape(source: layout.Five, input_size: Any, output_size: Any) -> layo
     return n, c, d, h, w
 
 
+def _check_input_size(source: layout.Five, given: Any) -> None:
+    """Refuses an input_size that is not the input's; forward ops need none."""
+    if given is None:
+        return
+    have = f"{text(source)} as input has, or None: the result's D, H, W are output_size"
+    if integers("input_size", given, 5, have) != source:
+        raise ParameterError(f"input_size is {text(given)}, wanted {have}")
+
+
 def _output_shape(
-    source: layout.Five, input_size: Any, output_size: Any, scales: Scales, rule: str
-) -> layout.Five:
-    """The input's N and C with output_size, or else with the sizes that scales make of D, H, W."""
-    if input_size is not None and arguments.input_size(input_size) != source:
-        raise ParameterError(
-            f"input_size is {text(input_size)}, wanted {text(source)} as input has"
-        )
+    source: layout.Five, output_size: Any, scales: Scales, rule: str
+) -> tuple[layout.Five, Scales]:
+    """The input's N and C with output_size, or else with the sizes that scales make of D, H, W;
+    and the scales that count."""
+    factors = arguments.counting(scales)
     if output_size is not None:
         name, (d, h, w) = "output_size", arguments.output_size(output_size)
-    elif None in scales:
-        missing = ", ".join(axis for axis, s in zip("DHW", scales, strict=True) if s is None)
+    elif None in factors:
+        missing = ", ".join(axis for axis, s in zip("DHW", factors, strict=True) if s is None)
+        given = "None" if scales == (None, None, None) else text(scales)
         raise ParameterTypeError(
-            f"output_size is None and scales has no positive number for {missing}; "
-            "wanted a size or three positive scales",
+            f"output_size is None and scales is {given}, wanted output_size (D, H, W), "
+            f"or scales > 0 for {missing}",
             Status.NULL_POINTER,
         )
     else:
-        name = f"output_size from scales {scales}"
-        d, h, w = (scaled_size(i, s, rule) for i, s in zip(source[2:], scales, strict=True) if s)
+        name, axes = f"output_size from scales {factors}", zip(source[2:], factors, strict=True)
+        pairs = [(i, s) for i, s in axes if s is not None]
+        d, h, w = (scaled_size(i, s, rule) for i, s in pairs)
+        in_d, in_h, in_w = (counting_scale(i, s, rule) for i, s in pairs)
+        factors = in_d, in_h, in_w
     arguments.spatial(name, (d, h, w))
-    return source[0], source[1], d, h, w
+    return (source[0], source[1], d, h, w), factors
 
 
 def _result_memory(
@@ -230,11 +259,12 @@ def _result_memory(
         allocation = layout.allocation(shape, channels_last, fmt)
         made = layout.contiguous(allocation[0], itemsize)
         return allocation, layout.reorder(layout.pick(made, allocation[1]), fmt)
-    strides = layout.reorder(arguments.five_int64("out_strides", out_strides), fmt)
+    own = layout.pick(shape, layout.AXES[fmt])
+    strides = layout.reorder(arguments.strides("out_strides", out_strides, own), fmt)
     if layout.overlaps_itself(shape, strides, itemsize):
         raise ParameterError(
             f"out has strides {text(out_strides)}, which for N, C, D, H, W = {shape} "
-            "may overlap; wanted each stride to pass the span of the smaller ones"
+            "may overlap; wanted elements of its own, each stride past the span of smaller ones"
         )
     return None, strides
 

@@ -22,26 +22,27 @@ no axis changes anything, every order is a copy.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from . import dtypes, layout
+from . import arguments, buffers, cpu, dtypes, layout, problem
 from .bands import SAME, Band, bands
-from .status import ParameterError, ParameterTypeError
+from .buffers import Array
+from .types import DataFormat, Element, Op, Rule, Scales, Sizes
 
-Array = np.ndarray[Any, Any]
-Sizes = Sequence[int]
-Scales = float | Sequence[float | None] | None
+Order = Literal["ours", "device"]
+Device = Literal["950", "a2"]
+Real = Literal["float32", "float64"]
 
 
 def nearest_exact_backward(
-    grad_output: Array, input_size: Sizes, scales: Scales = None, *, data_format: str = "NCDHW",
-    rule: str = "aclnn", order: str = "ours", device: str = "950", real: str | None = None,
-) -> Array:  # fmt: skip
+    grad_output: NDArray[Element], input_size: Sizes, scales: Scales = None, *,
+    data_format: DataFormat = "NCDHW", rule: Rule = "aclnn", order: Order = "ours",
+    device: Device = "950", real: Real | None = None,
+) -> NDArray[Element]:  # fmt: skip
     """The gradient of nearest_exact at its input; arguments as the library's, and three more.
 
     order: "ours" or "device". device: "950" or "a2", whose order that is. real: the type of sums
@@ -54,71 +55,80 @@ def nearest_exact_backward(
 
 
 def nearest_backward(
-    grad_output: Array, input_size: Sizes, scales: Scales = None, *, data_format: str = "NCDHW",
-    rule: str = "aclnn", order: str = "ours", device: str = "950", real: str | None = None,
-) -> Array:  # fmt: skip
+    grad_output: NDArray[Element], input_size: Sizes, scales: Scales = None, *,
+    data_format: DataFormat = "NCDHW", rule: Rule = "aclnn", order: Order = "ours",
+    device: Device = "950", real: Real | None = None,
+) -> NDArray[Element]:  # fmt: skip
     """The gradient of nearest at its input; arguments as nearest_exact_backward."""
     return _run("nearest_backward", grad_output, data_format, rule, order, device, real,
                 scales, input_size=input_size)  # fmt: skip
 
 
 def trilinear_backward(
-    grad_output: Array, input_size: Sizes, scales: Scales = None, *, align_corners: bool = False,
-    data_format: str = "NCDHW", rule: str = "aclnn", order: str = "ours", real: str | None = None,
-) -> Array:  # fmt: skip
+    grad_output: NDArray[Element], input_size: Sizes, scales: Scales = None, *,
+    align_corners: bool = False, data_format: DataFormat = "NCDHW", rule: Rule = "aclnn",
+    order: Order = "ours", real: Real | None = None,
+) -> NDArray[Element]:  # fmt: skip
     """The gradient of trilinear at its input; arguments as nearest_exact_backward."""
     return _run("trilinear_backward", grad_output, data_format, rule, order, "a2", real,
                 scales, input_size=input_size, align_corners=align_corners)  # fmt: skip
 
 
 def nearest_exact(
-    input: Array, output_size: Sizes | None = None, scales: Scales = None, *,
-    data_format: str = "NCDHW", rule: str = "aclnn", order: str = "ours", real: str | None = None,
-) -> Array:  # fmt: skip
-    """The input, each output its nearest; output_size None is floor(size * scale) on each axis."""
+    input: NDArray[Element], output_size: Sizes | None = None, scales: Scales = None, *,
+    data_format: DataFormat = "NCDHW", rule: Rule = "aclnn",
+    order: Order = "ours", real: Real | None = None,
+) -> NDArray[Element]:  # fmt: skip
+    """The input, each output its nearest; sizes and scales as the library's."""
     return _run("nearest_exact", input, data_format, rule, order, "a2", real,
                 scales, output_size=output_size)  # fmt: skip
 
 
 def nearest(
-    input: Array, output_size: Sizes | None = None, scales: Scales = None, *,
-    data_format: str = "NCDHW", rule: str = "aclnn", order: str = "ours", real: str | None = None,
-) -> Array:  # fmt: skip
+    input: NDArray[Element], output_size: Sizes | None = None, scales: Scales = None, *,
+    data_format: DataFormat = "NCDHW", rule: Rule = "aclnn",
+    order: Order = "ours", real: Real | None = None,
+) -> NDArray[Element]:  # fmt: skip
     """The input by the plain nearest rule; arguments as nearest_exact."""
     return _run("nearest", input, data_format, rule, order, "a2", real,
                 scales, output_size=output_size)  # fmt: skip
 
 
 def trilinear(
-    input: Array, output_size: Sizes | None = None, scales: Scales = None, *,
-    align_corners: bool = False, data_format: str = "NCDHW", rule: str = "aclnn",
-    order: str = "ours", real: str | None = None,
-) -> Array:  # fmt: skip
+    input: NDArray[Element], output_size: Sizes | None = None, scales: Scales = None, *,
+    align_corners: bool = False, data_format: DataFormat = "NCDHW", rule: Rule = "aclnn",
+    order: Order = "ours", real: Real | None = None,
+) -> NDArray[Element]:  # fmt: skip
     """The input interpolated trilinearly; arguments as nearest_exact."""
     return _run("trilinear", input, data_format, rule, order, "a2", real,
                 scales, output_size=output_size, align_corners=align_corners)  # fmt: skip
 
 
-def _run(
-    op: str, source: Array, data_format: str, rule: str, order: str, device: str, real: str | None,
-    scales: Any, input_size: Any = None, output_size: Any = None, align_corners: bool = False,
+def _run(op: Op, source: Array, *options: Any, **sizes: Any) -> Array:
+    """What all six return, whatever floating-point mode the caller is in."""
+    return cpu.in_default_mode(lambda: _answer(op, source, *options, **sizes))
+
+
+def _answer(
+    op: Op, source: Any, data_format: Any, rule: Any, order: Any, device: Any, real: Any,
+    scales: Any, input_size: Any = None, output_size: Any = None, align_corners: Any = False,
 ) -> Array:  # fmt: skip
-    """What all six return; the gradients take input_size, the others output_size."""
-    for name, given, wanted in (
-        ("data_format", data_format, tuple(layout.FORMATS)),
-        ("rule", rule, ("aclnn", "torch")),
-        ("order", order, ("ours", "device")),
-        ("device", device, ("950", "a2")),
-        ("real", real, (None, "float32", "float64")),
-    ):
-        if given not in wanted:
-            raise ParameterError(f"{name} is {given!r}, wanted one of {wanted}")
-    kind = dtypes.find(source.dtype)
-    if kind is None:
-        raise ParameterTypeError(f"the source has dtype {source.dtype}, wanted one of the four")
+    """The gradients take input_size, the others output_size."""
+    order = arguments.one_of("order", order, ("ours", "device"))
+    device = arguments.one_of("device", device, ("950", "a2"))
+    if real is not None:
+        real = arguments.one_of("real", real, ("float32", "float64"))
+    name = problem.source_name(op)
+    source = buffers.check_array(name, source)
+    kind = arguments.element(f"{name}.dtype", source.dtype)
+    asked = problem.state(
+        op, source.shape, kind.numpy, input_size, output_size, scales, align_corners, data_format,
+        rule,
+    )  # fmt: skip
+    rules = asked.align_corners, asked.rule, kind.name
+    axes = [bands(op, *axis, *rules) for axis in asked.axes]
 
     x = source.transpose(layout.FORMATS[data_format])
-    axes = _bands(op, x.shape, input_size, output_size, scales, align_corners, rule, kind.name)
     with np.errstate(all="ignore"):
         x = x.astype(real or kind.real)
         if order == "device" and device == "950" and any(band.kind != SAME for band in axes):
@@ -130,26 +140,6 @@ def _run(
                     x = _sum_along(x, 2 + axis, axes[axis], from_zero)
         x = _round(x, kind)
     return np.ascontiguousarray(x.transpose(layout.AXES[data_format]))
-
-
-def _bands(
-    op: str, shape: tuple[int, ...], input_size: Any, output_size: Any, scales: Any,
-    align_corners: bool, rule: str, dtype: str,
-) -> list[Band]:  # fmt: skip
-    """The bands of D, H, W for a source of this shape, N, C, D, H, W."""
-    each = scales if np.iterable(scales) else (scales,) * 3
-    factors = [None if scale is None else float(scale) for scale in each]
-    i, o = shape[2:], output_size
-    if op.endswith("_backward"):
-        if tuple(input_size[:2]) != shape[:2]:
-            raise ParameterError(f"input_size is {input_size}, wanted N, C = {shape[:2]}")
-        i, o = input_size[2:], shape[2:]
-    elif o is None:
-        o = [math.floor(size * (scale or 0)) for size, scale in zip(i, factors, strict=True)]
-    if not len(i) == len(o) == 3 or min(*i, *o) < 1:
-        raise ParameterError(f"D, H, W are {i} at the input, {o} at the output, wanted 1 or more")
-    axes = zip(i, o, factors, strict=True)
-    return [bands(op, *axis, align_corners, rule, dtype) for axis in axes]
 
 
 def _sum_along(x: Array, axis: int, band: Band, from_zero: bool) -> Array:

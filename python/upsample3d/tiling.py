@@ -17,15 +17,15 @@ a closed library chooses.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from functools import partial, wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from . import arguments
+from . import arguments, cpu, foreign
 from .arguments import MOST_SCALE
 from .cores import (
     NEAREST_WORKSPACE,
@@ -36,10 +36,12 @@ from .cores import (
     Scales,
     SimtTiling,
     ceil_div,
+    triple,
 )
 from .status import ParameterError, ParameterTypeError, TilingError
 
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
 
 CACHE_LINE, BLOCK = 128, 32
 """Bytes of a cache line, and of the unit in which local memory is filled."""
@@ -60,7 +62,18 @@ ITEMSIZES = {"float32": 4, "float16": 2, "bfloat16": 2}
 NEAREST_950_ITEMSIZES = {**ITEMSIZES, "float64": 8, "uint8": 1}
 
 
-@np.errstate(all="ignore")
+def _by_itself(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """The function, whatever floating-point mode and NumPy error state its caller is in."""
+
+    @wraps(function)
+    def alone(*arguments: _P.args, **named: _P.kwargs) -> _T:
+        with np.errstate(all="ignore"):
+            return cpu.in_default_mode(partial(function, *arguments, **named))
+
+    return alone
+
+
+@_by_itself
 def nearest_950(
     grad_output_shape: Sequence[int],
     grad_input_shape: Sequence[int],
@@ -86,11 +99,12 @@ def nearest_950(
     n_i, c_i, *i = _sizes("grad_input_shape", grad_input_shape)
     if (n_i, c_i) != (n, c):
         raise TilingError(f"grad_input has N, C = {n_i, c_i}, wanted grad_output's {n, c}")
-    attribute = _tuple("input_size", input_size)
-    if attribute and _sizes("input_size", attribute)[2:] != (*i,):
-        raise TilingError(f"input_size is {attribute}, wanted grad_input's D, H, W = {i}")
-    cores = arguments.integer("cores", cores, 1)
-    ub_size = arguments.integer("ub_size", ub_size, 2 * BLOCK)
+    if foreign.sequence("input_size", input_size, "5 integers, or none", 1):
+        attribute = _sizes("input_size", input_size)
+        if attribute[2:] != (*i,):
+            raise TilingError(f"input_size is {attribute}, wanted grad_input's D, H, W = {i}")
+    cores = _count("cores", cores, 1)
+    ub_size = _count("ub_size", ub_size, 2 * BLOCK)
     real = _given_or(_three("scales", scales), o, i)
     c_dhw = c * math.prod(i)
     numel, ub_factor = n * c_dhw, 0
@@ -113,13 +127,13 @@ def nearest_950(
         uint32=sch_id != 0 and max(numel, n * c * math.prod(o)) <= UINT32_MAX,
         len_n=n * c if sch_id == 1 else n,
         len_c=c,
-        grad_output_size=_triple(o),
-        grad_input_size=_triple(i),
+        grad_output_size=triple(o),
+        grad_input_size=triple(i),
         scales=real,
     )
 
 
-@np.errstate(all="ignore")
+@_by_itself
 def nearest_a2(
     grad_output_shape: Sequence[int],
     input_size: Sequence[int],
@@ -165,7 +179,7 @@ def nearest_a2(
     return replace(tiling, tensor_size=bounds + slide, mapping=reach + slide)
 
 
-@np.errstate(all="ignore")
+@_by_itself
 def trilinear_a2(
     grad_output_shape: Sequence[int],
     grad_input_shape: Sequence[int],
@@ -210,7 +224,7 @@ def _matrices(
     batch: int, passes: list[Pass], slide: int, itemsize: int, reserved: int, cores: int
 ) -> MatrixTiling:
     """The MatrixTiling of passes of D, H, W; if none is active, W is, as a product with ones."""
-    cores = arguments.integer("cores", cores, 1)
+    cores = _count("cores", cores, 1)
     if not any(p.active for p in passes):
         passes = [*passes[:2], replace(passes[2], active=True)]
     d, h, w = (p.shared(slide, cores) for p in passes)
@@ -226,12 +240,9 @@ def _matrices(
     )
 
 
-# ---- float32 ----
-
-
 def _given_or(given: Scales, above: Sequence[int], below: Sequence[int]) -> Scales:
     """Each scale that is > 0, else the ratio of the sizes."""
-    return _triple(
+    return triple(
         scale if scale > 0 else float(np.float32(a) / np.float32(b))
         for scale, a, b in zip(given, above, below, strict=True)
     )
@@ -255,41 +266,38 @@ def _ceil(x: np.float32) -> int:
 # ---- Arguments ----
 
 
-def _triple(numbers: Iterable[_T]) -> tuple[_T, _T, _T]:
-    d, h, w = numbers
-    return d, h, w
-
-
-def _tuple(name: str, given: Any) -> tuple[Any, ...]:
-    try:
-        return tuple(given)
-    except TypeError:
-        raise ParameterTypeError(f"{name} is {given!r}, wanted a sequence") from None
-
-
 def _name(argument: str, given: Any) -> str:
-    """The name of a dtype; a string is one, whether NumPy knows it or not."""
-    if isinstance(given, str):
-        return given
-    with suppress(TypeError, ValueError, SyntaxError):  # all of them are NumPy's for what is none
+    """The name of a dtype; a string that NumPy does not know is one."""
+    try:
         if given is not None:  # which is float64 to NumPy
             return str(np.dtype(given).name)
-    raise ParameterTypeError(f"{argument} is {given!r}, wanted a dtype or its name")
+    except MemoryError:
+        raise
+    except Exception:  # NumPy has several for what is no dtype, and a caller's object its own
+        if issubclass(type(given), str):
+            return str.__str__(given)[: foreign.LONGEST_NAME]
+    raise ParameterTypeError(f"{argument} is {arguments.text(given)}, wanted a dtype or its name")
 
 
 def _sizes(name: str, given: Any) -> tuple[int, ...]:
-    sizes = arguments.five_int64(name, given)
+    sizes = foreign.integers(name, given)
+    if len(sizes) != 5:
+        raise ParameterError(f"{name} is {foreign.told(sizes)}, wanted 5 integers (N, C, D, H, W)")
     if min(sizes) < 1:
         raise TilingError(f"{name} is {sizes}, wanted sizes > 0")
     return sizes
 
 
+def _count(name: str, given: Any, least: int) -> int:
+    return arguments.integer(name, foreign.int64(name, given), least)
+
+
 def _three(name: str, given: Any) -> Scales:
-    scales = _tuple(name, given)
+    scales = foreign.sequence(name, given, "3 numbers", 4)
     if len(scales) != 3:
-        raise ParameterError(f"{name} is {scales}, wanted 3 numbers")
-    numbers = (arguments.number(f"{name}[{k}]", scale) for k, scale in enumerate(scales))
-    return _triple(float(np.float32(number)) for number in numbers)
+        raise ParameterError(f"{name} is {arguments.text(given)}, wanted 3 numbers")
+    numbers = (foreign.double(f"{name}[{k}]", scale) for k, scale in enumerate(scales))
+    return triple(float(np.float32(number)) for number in numbers)
 
 
 def _element(given: Any, itemsizes: dict[str, int]) -> tuple[str, int]:

@@ -21,7 +21,7 @@ import torch
 from .torch_kernels import memory_format, run
 from .torch_ops import ATEN, interpolate
 
-__all__ = ["disable", "enable", "enabled", "interpolate"]
+__all__ = ["disable", "enable", "enable_worker", "enabled", "interpolate"]
 
 Kernel = Callable[..., Any]
 
@@ -50,8 +50,21 @@ def enable(*, keep_format: bool = True) -> None:
     (trilinear within rounding). keep_format: the gradient of a channels_last_3d grad_output is
     channels_last_3d; False: for the nearest modes it is NCDHW, as PyTorch makes it. Graphs that
     torch.compile has made are not changed: see README. May be repeated; the last call counts.
+
+    Forked workers inherit it. Those that are spawned, or that a fork server starts, do not, and
+    they run nothing that stands under `if __name__ == "__main__"`: see enable_worker.
     """
     _hold(_PROCESS, keep_format)
+
+
+def enable_worker(worker_id: int = 0) -> None:
+    """As `enable()`, in a worker, however it is started.
+
+    torch.utils.data.DataLoader(..., worker_init_fn=upsample3d.torch.enable_worker), or the same as
+    the initializer of a process pool. A worker_init_fn of your own, or what
+    torch.multiprocessing.spawn runs, calls it in its first line. worker_id does not matter.
+    """
+    enable()
 
 
 def disable() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors in, tensors out: a Plan with rule="torch", run on memory that PyTorch owns."""
+"""Tensors in, tensors out: a Plan with the rule of the PyTorch kernel whose place it takes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import torch
 from . import buffers, schedule
 from .plan import Plan
 from .status import ParameterError, ParameterTypeError
+from .types import Op
 
 DTYPES = {
     torch.float32: np.dtype(np.float32),
@@ -32,8 +33,8 @@ def _empty(size: Sequence[int], stride: Sequence[int], dtype: torch.dtype) -> to
 with suppress(AttributeError):  # PyTorch's own kernels call this one, which takes half the time
     _empty = torch._C._dynamo.guards._empty_strided_cpu
 
-Ready = tuple[Plan, tuple[int, ...], tuple[int, ...]]
-"""A Plan, and the size and stride (in elements) of a new result."""
+Ready = tuple[Plan, tuple[int, ...], tuple[int, ...], int]
+"""A Plan, the size and stride (in elements) of a new result, and the bytes that a source spans."""
 
 
 def run(
@@ -64,7 +65,9 @@ def run(
     )  # fmt: skip
     if ready is None:
         return None
-    plan, size, stride = ready
+    plan, size, stride, span = ready
+    if not _held(source, span):
+        return None
     if into is None:
         out = into = _empty(size, stride, source.dtype)
     elif not _apart(source, into):
@@ -81,17 +84,28 @@ def _plain(tensor: torch.Tensor) -> torch.Tensor:
     return tensor
 
 
+def _held(tensor: torch.Tensor, span: int) -> bool:
+    """Whether a tensor's storage has its bytes, which resize_ may have taken away."""
+    begin, size = tensor.storage_offset() * tensor.itemsize, tensor.untyped_storage().nbytes()
+    return bool(begin + span <= size)
+
+
 def _apart(source: torch.Tensor, out: torch.Tensor) -> bool:
-    """Whether the tensors lie in stretches of memory of their own, and `out` is aligned."""
+    """Whether the tensors lie in stretches of memory of their own, `out` whole and aligned."""
     (begin, end), (out_begin, out_end) = _reach(source), _reach(out)
-    return out_begin % out.itemsize == 0 and (end <= out_begin or out_end <= begin)
+    whole = out_begin % out.itemsize == 0 and _held(out, out_end - out_begin)
+    return whole and (end <= out_begin or out_end <= begin)
 
 
 def _reach(tensor: torch.Tensor) -> tuple[int, int]:
     """Where the bytes of a tensor with elements begin and end."""
     begin = tensor.data_ptr()
-    last = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
-    return begin, begin + (last + 1) * tensor.itemsize
+    return begin, begin + _span(tensor.shape, tensor.stride()) * tensor.itemsize
+
+
+def _span(shape: Sequence[int], stride: Sequence[int]) -> int:
+    """From the first to the last of a tensor's elements, in elements."""
+    return 1 + sum((n - 1) * step for n, step in zip(shape, stride, strict=True))
 
 
 def channels_last(shape: Sequence[int], stride: Sequence[int]) -> bool:
@@ -122,10 +136,33 @@ def memory_format(source: torch.Tensor) -> torch.memory_format:
     return torch.channels_last_3d if last else torch.contiguous_format
 
 
+def rule_of(op: str, dtype: torch.dtype, shape: tuple[int, ...], stride: tuple[int, ...]) -> str:
+    """The rule of the kernel that PyTorch has for such a 5-D source."""
+    if op in ("nearest", "nearest_exact"):
+        if shape[1] > 3 and _channels_last_contiguous(shape, stride):
+            return "torch_channels_last"
+        if op == "nearest_exact" and dtype is not torch.float64 and _fuses():
+            return "torch_fused"
+    return "torch"
+
+
+@lru_cache(maxsize=1)
+def _fuses() -> bool:
+    """Whether PyTorch's kernels are built with fused multiply and add on this machine.
+
+    Of the sizes to which nearest-exact shows it 2 to 41 are the smallest. PyTorch's own kernel
+    answers, switched off or on: an `out` without elements is not ours to fill.
+    """
+    ends = torch.arange(2, dtype=torch.float32, device="cpu").reshape(1, 1, 1, 1, 2)
+    out = torch.empty(0, dtype=torch.float32, device="cpu")
+    found = torch.ops.aten._upsample_nearest_exact3d.out(ends, [1, 1, 41], out=out)
+    return bool(found[0, 0, 0, 0, 20] == 1)
+
+
 # A Plan cannot be kept in plan.py's cache alone: asking it takes as long as a small call's kernel.
 @lru_cache(maxsize=256)
 def _prepare(
-    op: str,
+    op: Op,
     dtype: torch.dtype,
     shape: tuple[int, ...],
     stride: tuple[int, ...],
@@ -154,19 +191,15 @@ def _prepare(
         if tuple(out[0]) != size:
             return None
         made = out[1]
-    scales = (*scales, None, None, None)[:3]
-    if op == "nearest" and shape[1] > 3 and _channels_last_contiguous(shape, stride):
-        # Stock has another kernel for these, in which a scale does not count on such axes.
-        pairs = zip(shape[2:], output_size, scales, strict=True)
-        scales = tuple(None if o in (i, 2 * i) else scale for i, o, scale in pairs)
     item = DTYPES[dtype].itemsize
     try:
         plan = Plan(
             op, shape, DTYPES[dtype], input_size=input_size, output_size=output_size,
-            scales=scales, align_corners=align_corners, rule="torch",
+            scales=(*scales, None, None, None)[:3], align_corners=align_corners,
+            rule=rule_of(op, dtype, shape, stride),  # type: ignore[arg-type]
             strides=[step * item for step in stride],
             out_strides=[step * item for step in made], num_threads=threads,
         )  # fmt: skip
     except (ParameterError, ParameterTypeError):
         return None
-    return plan, size, made
+    return plan, size, made, _span(shape, stride) * item

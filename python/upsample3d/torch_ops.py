@@ -7,6 +7,7 @@ alone, as it leaves aten's.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -157,6 +158,7 @@ def interpolate(
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
 ) -> torch.Tensor:
     """F.interpolate by these kernels, with or without `enable()`, and under torch.compile.
 
@@ -166,15 +168,23 @@ def interpolate(
     devices, layouts, types, modes and dimensions. Differentiable any number of times, backward and
     forward.
     """
-    asked = _asked(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
+    arguments = input, size, scale_factor, mode, align_corners, recompute_scale_factor
+    asked = None if antialias is not False else _asked(*arguments)
     if asked is None:
-        return torch.nn.functional.interpolate(
-            input, size, scale_factor, mode, align_corners, recompute_scale_factor
-        )
+        return torch.nn.functional.interpolate(*arguments, antialias)
     sizes, scales = asked
     corners = (bool(align_corners),) if mode == "trilinear" else ()
     result: torch.Tensor = _op(MODES[mode])(input, sizes, *corners, *scales)
     return result
+
+
+def _is_size(number: Any) -> bool:
+    """Whether it is an integer of 64 bits, NumPy's too, and no bool."""
+    if isinstance(number, torch.SymInt):
+        return True
+    if isinstance(number, bool) or not isinstance(number, (int, numbers.Integral)):
+        return False
+    return -(2**63) <= int(number) < 2**63
 
 
 def _asked(
@@ -187,7 +197,10 @@ def _asked(
 ) -> tuple[list[int], list[float]] | None:
     """(output_size, scales) as F.interpolate finds them, or None where it has the word."""
     if (
-        input.dim() != 5
+        not isinstance(input, torch.Tensor)
+        or not isinstance(mode, str)
+        or not (recompute_scale_factor is None or isinstance(recompute_scale_factor, bool))
+        or input.dim() != 5
         or input.device.type != "cpu"
         or input.layout is not torch.strided
         or input.dtype not in torch_kernels.DTYPES
@@ -199,11 +212,12 @@ def _asked(
         return None
     given = scale_factor if size is None else size
     three = list(given) if isinstance(given, (list, tuple)) else [given] * 3
-    kinds = (int, float, torch.SymInt) if size is None else (int, torch.SymInt)
-    if len(three) != 3 or not all(isinstance(number, kinds) for number in three):
+    if len(three) != 3:
         return None
     if size is not None:
-        return three, []
+        return (three, []) if all(map(_is_size, three)) else None
+    if not all(isinstance(number, (int, float, torch.SymInt)) for number in three):
+        return None
     spatial = input.shape[2:]
     if not all(0 < s < 1e9 and i * s >= 1 for i, s in zip(spatial, three, strict=True)):
         return None
