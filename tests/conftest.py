@@ -15,19 +15,20 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Shells make their background jobs deaf to Ctrl-C, and children that tests interrupt with them.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-QUICK = 2
-"""Tests of each file that are quick; with three, half a minute does not suffice."""
+QUICK, LONGER = 2, {"long", "slow"}
+"""Tests of each file that are quick, with three of which half a minute does not suffice, and marks
+of those that are not."""
 
 
 def pytest_collection_modifyitems(items):
-    """Marks the quick tests: the first case of the first two tests of each file, large ones apart.
+    """Marks the quick tests: the first case of the first two tests of each file that are not long.
 
     A new file is in it from its first test on; what a file is about belongs at its top.
     """
     seen = defaultdict(set)
     for item in items:
         names, name = seen[item.path], item.originalname
-        if name in names or len(names) == QUICK or item.get_closest_marker("slow"):
+        if name in names or len(names) == QUICK or LONGER & {m.name for m in item.iter_markers()}:
             continue
         names.add(name)
         item.add_marker(pytest.mark.quick)

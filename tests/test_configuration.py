@@ -81,6 +81,11 @@ import pytest
 def test_large():
     pass
 
+@pytest.mark.long
+@pytest.mark.parametrize("k", range(3))
+def test_long(k):
+    pass
+
 @pytest.mark.parametrize("k", range(3))
 def test_one(k):
     pass
