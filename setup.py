@@ -4,11 +4,13 @@
 import copy
 import os
 import platform
+import shutil
 import tempfile
 from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
 
 LEVELS = ("v2", "v3", "v4") if platform.machine().lower() in ("x86_64", "amd64") else ("base",)
@@ -16,6 +18,14 @@ LEVELS = tuple(os.environ.get("UPSAMPLE3D_LEVELS", "").split()) or LEVELS
 FLAGS = ["-std=c++17", "-O3", "-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra"]
 SANITIZERS = "address,undefined"
 HEADERS = [str(path) for path in sorted(Path("include").rglob("*.h"))]
+
+
+class BuildAnew(build):
+    """Builds from nothing: modules and levels of an earlier build would be installed as well."""
+
+    def run(self):
+        shutil.rmtree(Path(self.build_lib) / "upsample3d", ignore_errors=True)
+        super().run()
 
 
 class BuildLevels(build_ext):
@@ -89,4 +99,4 @@ cpu, gather = cythonize(
 )
 march = {level: [f"-march=x86-64-{level}"] if level != "base" else [] for level in LEVELS}
 levels = [extension(f"_{level}.gather", gather.sources[0], march[level]) for level in LEVELS]
-setup(ext_modules=[cpu, *levels], cmdclass={"build_ext": BuildLevels})
+setup(ext_modules=[cpu, *levels], cmdclass={"build": BuildAnew, "build_ext": BuildLevels})

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests share: Ctrl-C that is heard, and what spies on the PyTorch backend."""
+"""What tests share: the quick ones, failures that are told, Ctrl-C that is heard, spies."""
 
 from __future__ import annotations
 
 import signal
+import traceback
+from collections import defaultdict
 
 import pytest
 
@@ -12,6 +14,36 @@ import upsample3d.plan
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Shells make their background jobs deaf to Ctrl-C, and children that tests interrupt with them.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+QUICK, LONGER = 2, {"long", "slow"}
+"""Tests of each file that are quick, with three of which half a minute does not suffice, and marks
+of those that are not."""
+
+
+def pytest_collection_modifyitems(items):
+    """Marks the quick tests: the first case of the first two tests of each file that are not long.
+
+    A new file is in it from its first test on; what a file is about belongs at its top.
+    """
+    seen = defaultdict(set)
+    for item in items:
+        names, name = seen[item.path], item.originalname
+        if name in names or len(names) == QUICK or LONGER & {m.name for m in item.iter_markers()}:
+            continue
+        names.add(name)
+        item.add_marker(pytest.mark.quick)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item, call):
+    """What came of a test, where its failure cannot be printed too: pytest itself would end."""
+    try:
+        return (yield)
+    except Exception:
+        lines = "".join(traceback.format_tb(call.excinfo.tb))
+        told = pytest.fail.Exception(f"a failure that cannot be printed\n{lines}", pytrace=False)
+        call.excinfo = pytest.ExceptionInfo.from_exc_info((type(told), told, call.excinfo.tb))
+        return pytest.TestReport.from_item_and_call(item, call)
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of the project that are built in place, one CPU level at a time, for mutants.py and
-lines.py. The package has to be installed too, for its metadata."""
+"""Copies of the project, built in place, one CPU level at a time, for mutants.py and lines.py."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = ("python", "pyx", "include", "tests", ".ci", "bench")
+FOLDERS = ("python", "pyx", "include", "tests", "bench")
 FILES = ("README.md", "SECURITY.md", "CHANGELOG.md", "LICENSE", "pyproject.toml", "setup.py")
 DIRECTIVES = ("boundscheck=False", "wraparound=False", "cdivision=True")
 FLAGS = ("-std=c++17", "-fopenmp", "-ffp-contract=off", "-fno-math-errno")

@@ -67,6 +67,7 @@ def pixels(given):
     return b""
 
 
+@pytest.mark.long
 @each_op
 def test_first_phase_answers_whatever_it_gets(op):
     seen = {}

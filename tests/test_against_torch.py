@@ -65,6 +65,7 @@ def one_thread():
     torch.set_num_threads(threads)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("mode", ["nearest", "nearest_exact"])
 def test_nearest_gradients_index_for_index(mode, dtype):
@@ -80,6 +81,7 @@ def test_nearest_gradients_index_for_index(mode, dtype):
 FUSED = {(2, 41), (2, 47), (2, 55), (2, 83), (2, 97), (2, 107), (2, 109), (2, 121), (2, 123)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("mode", ["nearest", "nearest_exact"])
 def test_nearest_results_index_for_index(mode, dtype):
@@ -91,6 +93,7 @@ def test_nearest_results_index_for_index(mode, dtype):
         assert np.array_equal(got, stock_forward(mode, x, o, scale)), (i, o, scale)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("align_corners", [False, True])
 def test_trilinear_weights(align_corners, dtype):

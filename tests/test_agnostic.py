@@ -115,6 +115,7 @@ def test_level(case):
 DIGESTS = "from test_agnostic import *\nfor p in CASES: print(digest(p.values[0].result()))"
 
 
+@pytest.mark.long
 def test_level_forced_from_outside():
     found = []
     for level in LEVELS:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -31,6 +32,7 @@ def test_every_element_has_one_core(grad_input, o, cores):
     assert [k for share in shares for k in share] == list(range(total))
 
 
+@pytest.mark.long
 @settings(max_examples=300, deadline=None)
 @given(
     st.sampled_from([nearest_a2, trilinear_a2]),

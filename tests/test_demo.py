@@ -64,6 +64,7 @@ def test_phantom_is_recovered(tmp_path, size):
     assert all(float(number) > 0 for rate in rates for number in rate[3:])
 
 
+@pytest.mark.long
 def test_real_scan_is_recovered(tmp_path):
     done = run(tmp_path, "demo", "--volume", SCAN, "--output", "scan.png", "--steps", 30)
     assert done.returncode == 0, done.stderr

@@ -62,6 +62,7 @@ print("fine")
     assert python(code) == "fine"
 
 
+@pytest.mark.long
 @forks
 def test_200_forks_of_three_ops():
     code = """

@@ -54,6 +54,7 @@ def restored(monkeypatch):
     monkeypatch.setattr(schedule, "allowed_threads", lambda: 4)
 
 
+@pytest.mark.long
 @each_part
 def test_right_calls(part, restored):
     """A quarter with the plan's own constants, three with constants that cut small calls up."""

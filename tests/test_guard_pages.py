@@ -76,6 +76,7 @@ def visit(op: str, dtype: str) -> int:
     return cases
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="mprotect's constants are Linux's")
 @pytest.mark.parametrize(
     ("op", "dtype"), [*itertools.product(OPS, oracle.DTYPES), ("nearest", "uint8")]

@@ -23,6 +23,7 @@ def on_w(op, i, g, scale=None, **options):
     return got[0, 0, 0, 0].tolist()
 
 
+@pytest.mark.long
 def test_bfloat16_channels_last_with_a_large_factor():
     """pytorch#171520: NaNs, and sums of one sample in the next."""
     random = np.random.default_rng(171520)

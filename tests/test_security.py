@@ -81,8 +81,9 @@ def test_files_do_not_unpickle(tmp_path, suffix):
     with pytest.raises(ValueError, match=str(path)):
         volumes.read(path)
     assert not mark.exists()
-    loaded = np.load(path, allow_pickle=True)
-    _ = loaded if suffix == "npy" else loaded["arr_0"]
+    with path.open("rb") as file:
+        loaded = np.load(file, allow_pickle=True)
+        _ = loaded if suffix == "npy" else loaded["arr_0"]
     assert mark.exists(), "the bomb is one"
 
 

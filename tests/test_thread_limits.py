@@ -66,6 +66,7 @@ print(cpu.ensure_threads(16, True), tasks())
     assert found <= 1 + mib // 8
 
 
+@pytest.mark.long
 def test_size_of_the_stacks_is_openmps():
     """Stacks of 200 MiB: one has room, with one to spare, where many of the usual size have."""
     code = "limit_memory(650)\nassert right()\nprint(cpu.ensure_threads(16, True), tasks())"

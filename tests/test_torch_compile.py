@@ -55,6 +55,7 @@ def step(module, x):
     return found
 
 
+@pytest.mark.long
 @FORMATS
 @pytest.mark.parametrize("mode", MODES)
 def test_inductor_runs_our_forward_and_backward(mode, memory_format, runs):

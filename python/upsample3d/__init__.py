@@ -5,7 +5,6 @@ from . import start as _start  # before all else, even __future__: see there
 
 # isort: split
 from importlib import import_module as _import_module
-from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
 # isort: split
@@ -39,7 +38,7 @@ from .status import (
     TilingError,
 )
 
-__version__ = _version("upsample3d")
+__version__ = "0.1.0"
 
 _MODULES = ("aclnn", "graph", "reference", "tiling", "volumes")
 """Modules that are imported where they are first named: `upsample3d.volumes`. So is torch, which
