@@ -332,6 +332,8 @@ cdef class Job:
             stretch.walked = min(stretch.walk + max(1, size // threads), job.inner)
             ends = stretch.last == job.units and stretch.walked == job.inner
             begin = 0.0 if ends else monotonic()
+            if threads > 1:  # a signal's handler may have forked since they were counted
+                threads = min(threads, <int>max_threads())
             with nogil:
                 if threads == 1:  # a team of one costs 0.45 us
                     share(job, &arrays, &stretch, 0, 1)
@@ -341,7 +343,6 @@ cdef class Job:
                         share(job, &arrays, &stretch, thread, threads)
             if not ends:
                 PyErr_CheckSignals()
-                threads = min(threads, <int>max_threads())  # a handler may have forked
                 pace = STRETCH_SECONDS / max(monotonic() - begin, 1e-9)
                 size = <int64_t>min(max(size * min(max(pace, 0.1), 3.0), 1.0), 1e15)
             if stretch.walked == job.inner:

@@ -11,9 +11,13 @@ import pytest
 
 import upsample3d.plan
 
+# Shells make their background jobs deaf to Ctrl-C, nohup to the end of a terminal; and with them
+# children that tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # Shells make their background jobs deaf to Ctrl-C, and children that tests interrupt with them.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+for _name in {"SIGQUIT", "SIGHUP"} & set(dir(signal)):
+    if signal.getsignal(getattr(signal, _name)) is signal.SIG_IGN:
+        signal.signal(getattr(signal, _name), signal.SIG_DFL)
 
 QUICK, LONGER = 2, {"long", "slow"}
 """Tests of each file that are quick, with three of which half a minute does not suffice, and marks

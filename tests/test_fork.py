@@ -150,6 +150,27 @@ print("fine")
     assert python(code) == "fine"
 
 
+@forks
+def test_fork_by_a_signal_handler_before_a_call_runs():
+    """Its threads are counted by then, but there are none in the child."""
+    code = """
+from upsample3d import cpu
+wanted, _ = work()
+counted, number = cpu.ensure_threads, []
+def ensure_threads(*arguments):
+    found = counted(*arguments)
+    number.append(os.fork())
+    return found
+cpu.ensure_threads = ensure_threads
+assert up.trilinear_backward(source, size, num_threads=2).tobytes() == wanted
+if number[0] == 0:
+    os._exit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(number[0], 0)[1]) == 7
+print("fine")
+"""
+    assert python(code) == "fine"
+
+
 def test_threads_after_a_subinterpreter_was_made():
     """Python 3.11 then says of threads that they hold the GIL when they do not."""
     code = """
