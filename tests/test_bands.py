@@ -8,6 +8,7 @@ import oracle
 import pytest
 
 import upsample3d as up
+from upsample3d.bands import bands
 
 MODES = [("nearest", False), ("nearest_exact", False), ("trilinear", False), ("trilinear", True)]
 SCALES = (1.1, 1.2, 1.25, 1.3, 1.5, 1.7, 2.0, 2.3, 2.5, 0.7, 0.1, 100.0)
@@ -208,6 +209,22 @@ def test_forward_under_torch_is_not_always_the_transpose():
         assert not np.array_equal(*lows), (op, i, o)
     assert up.bands("nearest", 2, 98, rule="torch", dtype="float64").lo[49] == 1
     assert up.bands("nearest_exact", 2, 49, rule="torch", dtype="float64").lo[24] == 1
+
+
+def test_the_kernels_of_pytorch_where_they_differ():
+    """As reported of PyTorch; test_torch_indices.py asks it where it is installed."""
+    for op, o, at, dtype, rule, wanted in [
+        ("nearest_exact", 41, 20, "float32", "torch", 0),
+        ("nearest_exact", 41, 20, "float32", "torch_channels_last", 0),
+        ("nearest_exact", 41, 20, "float32", "torch_fused", 1),
+        ("nearest_exact", 61, 30, "float64", "torch", 1),
+        ("nearest_exact", 61, 30, "float64", "torch_channels_last", 0),
+        ("nearest", 94, 47, "float64", "torch", 1),
+        ("nearest", 94, 47, "float64", "torch_channels_last", 0),
+    ]:
+        assert bands(op, 2, o, rule=rule, dtype=dtype).lo[at] == wanted, (op, o, rule)
+    # Those of channels-last memory know o == i and o == 2 i, whatever the scale.
+    assert bands("nearest", 2, 2, 1.25, rule="torch_channels_last").lo.tolist() == [0, 1]
 
 
 def test_counts_of_published_cases():
