@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import upsample3d as up
-from upsample3d import aclnn, buffers, volumes
+from upsample3d import aclnn, buffers, volumes, wait_policy
 
 ROOT = Path(__file__).parent.parent
 SECURITY = (ROOT / "SECURITY.md").read_text()
@@ -42,15 +42,18 @@ def test_no_room_connects_starts_unpickles_or_evaluates(room):
 
 
 def test_the_environment_is_read_for_two_variables():
-    read = {
-        ast.unparse(node.args[0])
-        for room in ROOMS
-        for node in ast.walk(ast.parse(room.read_text()))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "os.environ.get"
-    }
-    assert read == {"'OMP_NUM_THREADS'", "'UPSAMPLE3D_LEVEL'"}
-    assert sum(room.read_text().count("environ") for room in ROOMS) == len(read)
-    assert all(name.strip("'") in SECURITY for name in read)
+    """Beside OpenMP's: wait_policy asks which of them are set, and sets one for a while."""
+    read, used = set(), {}
+    for room in ROOMS:
+        for node in ast.walk(ast.parse(room.read_text())):
+            if isinstance(node, ast.Attribute) and node.attr in ("environ", "environb", "getenv"):
+                used[room.stem] = used.get(room.stem, 0) + 1
+            elif isinstance(node, ast.Call) and ast.unparse(node.func) == "os.environ.get":
+                read.add(ast.literal_eval(node.args[0]))
+    assert read == {"OMP_NUM_THREADS", "UPSAMPLE3D_LEVEL"}
+    assert used == {"levels": 1, "schedule": 1, "wait_policy": 3}
+    assert all(name in SECURITY for name in (*read, "GOMP_SPINCOUNT"))
+    assert all(name.startswith(("OMP_", "GOMP_", "KMP_")) for name in wait_policy.CHOICES)
 
 
 @pytest.mark.parametrize("level", ["../evil", "v3.gather", "os"])
