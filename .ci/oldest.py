@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the oldest versions that pyproject.toml allows, for pip install -r: one source for them."""
+"""Prints the oldest versions that pyproject.toml allows, for pip install -r."""
 
 import tomllib
 from pathlib import Path
