@@ -73,6 +73,11 @@ cdef extern from *:
         pthread_attr_t like;
         int found;
         pthread_attr_init(&like);
+    #if defined(KMP_VERSION_MAJOR)
+        /* LLVM's threads have stacks a little larger each than the one before; glibc keeps these of
+         * ours for them where they are large enough. */
+        stack = (stack ? stack : (size_t)kmp_get_stacksize_s()) + (1 << 17);
+    #endif
         if (stack) pthread_attr_setstacksize(&like, stack);
         pthread_mutex_lock(&gate);
         found = startable_beside(most, &like, &gate);

@@ -111,6 +111,7 @@ print("fine")
     assert python(code) == "fine"
 
 
+@pytest.mark.skipif("gomp" not in str(up.build_info()["openmp"]), reason="others keep threads")
 def test_a_smaller_team_between_larger_ones():
     """OpenMP lets the threads go that a smaller team does not need: they are tried anew."""
     code = """
