@@ -84,7 +84,9 @@ def test_npy_volume_works_whatever_its_name(tmp_path, name):
         np.save(file, np.arange(4 * 5 * 6, dtype=">i2").reshape(4, 5, 6) ** 2 % 101)
     done = run(tmp_path, "demo", "--volume", name, "--output", "b.png", "--steps", 5)
     assert done.returncode == 0, done.stderr
-    assert all("Recovering" in line for line in done.stderr.splitlines() if line), "only the bar"
+    # Matplotlib before 3.10.8 deplores today's pyparsing.
+    told = [line for line in done.stderr.splitlines() if "classic.mplstyle" not in line]
+    assert all("Recovering" in line for line in told if line), "only the bar"
     assert size_of_png(tmp_path / "b.png") == picture.PIXELS
 
 

@@ -90,7 +90,7 @@ BOTH: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "scales Fraction": (forward(scales=fractions.Fraction(3, 2)), TypeError, SCALES),
     "scales Decimal": (forward(scales=decimal.Decimal("1.5")), TypeError, SCALES),
     "scales duration": (forward(scales=[np.timedelta64(2, "s")] * 3), TypeError,
-        "scales[0] is np.timedelta64(2,'s'), wanted a float, an int or None"),
+        f"scales[0] is {np.timedelta64(2, 's')!r}, wanted a float, an int or None"),
     "scales array": (forward(scales=np.array(2.0)), TypeError, f"scales is array(2.), {SCALES}"),
     "scales dict": (forward(scales={"D": 2, "H": 2, "W": 2}), TypeError, f"{SCALES}, in order"),
     "scales set": (forward(scales={2, 3, 4}), TypeError, f"{SCALES}, in order"),

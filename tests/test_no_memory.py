@@ -243,6 +243,10 @@ UNFORESEEN = {  # Python's lock says RuntimeError, NumPy now and then SystemErro
 }
 
 
+@pytest.mark.skipif(
+    np.__version__.startswith("1."),
+    reason="NumPy 1.26 crashes where a[mask], a[mask] = 1 or cumsum have no memory",
+)
 @pytest.mark.parametrize(
     ("name", "answers"),
     [

@@ -57,7 +57,7 @@ MAY_IMPORT = {
         "status",
     },
     "cores": set(),
-    "tiling": {"arguments", "cores", "cpu", "foreign", "status"},
+    "tiling": {"arguments", "cores", "cpu", "dtypes", "foreign", "status"},
     "attributes": {"foreign"},
     "graph": {
         "arguments",

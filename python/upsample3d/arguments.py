@@ -272,7 +272,7 @@ def dtype_text(given: Any) -> str:
     try:
         if given is None or dtypes.is_composed(given):
             return text(given)
-        return _shortened(str(np.dtype(given)))
+        return _shortened(str(dtypes.as_numpy(given)))
     except Exception:
         return text(given)
 

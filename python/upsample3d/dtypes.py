@@ -40,6 +40,18 @@ def is_composed(dtype: object) -> bool:
     return issubclass(type(dtype), (list, tuple, dict))
 
 
+def as_numpy(dtype: Any) -> np.dtype[Any]:
+    """np.dtype(dtype); TypeError if `dtype.dtype` is no dtype: NumPy 1.26 converts it, warning."""
+    kind = type(dtype)
+    if not issubclass(kind, (str, np.dtype)):
+        held = getattr(dtype, "dtype", None)
+        plain = issubclass(kind, type) and issubclass(dtype, np.generic)
+        if held is not None and not plain and not issubclass(type(held), np.dtype):
+            raise TypeError("its attribute dtype is no NumPy dtype")
+    given: np.dtype[Any] = np.dtype(dtype)
+    return given
+
+
 def find(dtype: object) -> Dtype | None:
     """The Dtype of a NumPy dtype, type or name; None where there is none (also for >f4 and V2).
 
@@ -50,7 +62,7 @@ def find(dtype: object) -> Dtype | None:
     try:
         if dtype in _FOUND:
             return _FOUND[dtype]
-        return _FOUND.get(np.dtype(dtype))  # type: ignore[call-overload]
+        return _FOUND.get(as_numpy(dtype))
     except MemoryError:
         raise
     except Exception:  # NumPy has several for what is no dtype, and a caller's object its own
@@ -66,7 +78,7 @@ def find_moved(dtype: object) -> Dtype | None:
     if known is not None or dtype is None or is_composed(dtype):
         return known
     try:
-        given: np.dtype[Any] = np.dtype(dtype)  # type: ignore[call-overload]
+        given = as_numpy(dtype)
     except MemoryError:
         raise
     except Exception:

@@ -143,8 +143,8 @@ def double(name: str, given: Any) -> float:
 def _index(given: Any) -> int:
     """operator.index without Python's warning where __index__ returns a subclass of int."""
     if not issubclass(type(given), int):
-        if not hasattr(type(given), "__index__"):
-            raise TypeError
+        if issubclass(type(given), np.bool_) or not hasattr(type(given), "__index__"):
+            raise TypeError  # NumPy 1.26 takes its bools, and warns
         given = type(given).__index__(given)
     return int.__index__(given)
 

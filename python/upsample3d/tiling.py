@@ -25,7 +25,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike
 
-from . import arguments, cpu, foreign
+from . import arguments, cpu, dtypes, foreign
 from .arguments import MOST_SCALE
 from .cores import (
     NEAREST_WORKSPACE,
@@ -270,7 +270,7 @@ def _name(argument: str, given: Any) -> str:
     """The name of a dtype; a string that NumPy does not know is one."""
     try:
         if given is not None:  # which is float64 to NumPy
-            return str(np.dtype(given).name)
+            return str(dtypes.as_numpy(given).name)
     except MemoryError:
         raise
     except Exception:  # NumPy has several for what is no dtype, and a caller's object its own
