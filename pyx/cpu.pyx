@@ -127,9 +127,9 @@ cdef extern from *:
 
     /* Seconds that OpenMP's threads are awake after a region, looking for the next one; and how
      * many calls follow each other as closely before they are woken for work that is not worth it
-     * alone. Waking takes 50 to 80 us; the 1,000 spins of wait_policy.py take 14 us. */
-    static const double AWAKE_SECONDS = 15e-6;
-    static const int CALLS_IN_A_ROW = 8;
+     * alone. Waking takes 50 to 80 us; the 6,000 spins of wait_policy.py take 84 us. */
+    static const double AWAKE_SECONDS = 70e-6;
+    static const int CALLS_IN_A_ROW = 3;
 
     static thread_local double ended = 0;
     static thread_local int in_a_row = 0;

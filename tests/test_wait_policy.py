@@ -167,13 +167,13 @@ def small():
         (1, 1, False),
         (2, 3, False),
         (24, 36, False),
-        (26, 39, False),
-        (27, 40, True),
-        (96, 64, True),
+        (42, 63, False),
+        (106, 64, False),
+        (107, 64, True),
     ],
 )
 def test_what_pays(d, threads, wakes, monkeypatch):
-    """A thread for every 131,072 bytes of source and result; forty times as many wake them."""
+    """A thread for every 131,072 bytes of source and result; 160 times as many wake them."""
     monkeypatch.setattr(schedule.cpu, "max_threads", lambda: 64)
     monkeypatch.setattr(schedule, "_threads", None)
     plan = up.Plan("nearest", (1, 64, d, 16, 16), "f4", output_size=(d, 16, 32))

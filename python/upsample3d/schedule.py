@@ -20,9 +20,10 @@ THREAD_BYTES = 131_072
 """Source and result bytes that pay for one more thread. Of 0.4 MB, 320 planes of 4 -> 8, two take
 0.55 times as long as one; of 7 -> 64, 0.5 MB but 14 us, as long."""
 
-WAKING = 40
-"""Times THREAD_BYTES of a call that is worth waking threads that sleep, which takes 50 to 80 us: of
-9 MB two threads then take 0.6 to 0.9 times as long as one, of 2 MB 1.0 to 1.5 times."""
+WAKING = 160
+"""Times THREAD_BYTES of a call that is worth waking threads that sleep. Waking takes 50 to 80 us;
+in a virtual machine the thread may wake on the caller's core, and moves milliseconds later: of
+13 MB two threads then take 0.6 to 1.4 times as long as one, of 38 MB 0.6 to 1.0 times."""
 
 UNITS_PER_THREAD = 4
 """Units that a thread has at least, where they can be had, so that shares come out even."""

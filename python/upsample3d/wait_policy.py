@@ -14,9 +14,11 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-SPINS = "1000"
-"""libgomp's spins before a thread sleeps, 14 us on a Zen 5 (300,000 by default): enough for calls
-that follow each other at once. 3,000 already cost beside a busy process what 1,000 do not."""
+SPINS = "6000"
+"""libgomp's spins before a thread sleeps, 84 us on a Zen 5 (300,000 by default). Python's part of a
+call takes up to 40 us where the kernel has emptied the caches. 1,000 spins end before that: calls
+that follow each other at once then wake threads each time, and take 2 to 4 times as long. 10,000
+cost beside two busy processes what 6,000 do not."""
 
 CHOICES = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "KMP_BLOCKTIME")
 """Variables by which a user has chosen already."""
