@@ -53,9 +53,9 @@ class BuildLevels(build_ext):
         build_ext.build_extension(own, extension)
 
     def copy_extensions_to_source(self):
-        # Editable installs: the source tree has no folders for the levels but v2's, with its stub.
+        # Editable installs: the source tree has no folders for the levels.
         for level in LEVELS:
-            Path("python/upsample3d", f"_{level}").mkdir(exist_ok=True)
+            Path("python/upsample3d/kernel", level).mkdir(exist_ok=True)
         super().copy_extensions_to_source()
 
     def openmp_flags(self):
@@ -87,7 +87,7 @@ def extension(name, source, flags):
 
 
 cpu, gather = cythonize(
-    [extension("cpu", "pyx/cpu.pyx", []), extension("gather", "pyx/gather.pyx", [])],
+    [extension("kernel.cpu", "pyx/cpu.pyx", []), extension("kernel.gather", "pyx/gather.pyx", [])],
     build_dir="build/cython",
     include_path=["pyx"],
     language_level=3,
@@ -98,5 +98,5 @@ cpu, gather = cythonize(
     },
 )
 march = {level: [f"-march=x86-64-{level}"] if level != "base" else [] for level in LEVELS}
-levels = [extension(f"_{level}.gather", gather.sources[0], march[level]) for level in LEVELS]
+levels = [extension(f"kernel.{level}.gather", gather.sources[0], march[level]) for level in LEVELS]
 setup(ext_modules=[cpu, *levels], cmdclass={"build": BuildAnew, "build_ext": BuildLevels})

@@ -22,7 +22,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import upsample3d.torch
-from upsample3d.torch_kernels import memory_format
+from upsample3d.frameworks.torch_run import memory_format
 
 NAMES = ("upsample_nearest3d", "_upsample_nearest_exact3d", "upsample_trilinear3d")
 FORMATS = {"NCDHW": torch.contiguous_format, "NDHWC": torch.channels_last_3d}

@@ -8,7 +8,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.string cimport memcpy, memset
 
-from upsample3d.cpu import max_threads
+from upsample3d.kernel.cpu import max_threads
 
 from job cimport (COLUMN_BYTES, FLOAT32, FLOAT64, SAME, SUM, W_COLUMNS, W_LANES, W_LOOKUP,
                   band_t, job_t, lookup_t, magic_of, magic_quotient, magic_t, strides_t)

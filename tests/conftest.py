@@ -9,7 +9,7 @@ from collections import defaultdict
 
 import pytest
 
-import upsample3d.plan
+import upsample3d.plan.plan
 
 # Shells make their background jobs deaf to Ctrl-C, nohup to the end of a terminal; and with them
 # children that tests interrupt.
@@ -54,13 +54,13 @@ def pytest_runtest_makereport(item, call):
 def runs(monkeypatch):
     """The plans that have run on tensors, by the name of their op."""
     seen = []
-    fill = upsample3d.plan.Plan.fill
+    fill = upsample3d.plan.plan.Plan.fill
 
     def spy(plan, *arrays):
         seen.append(plan.problem.op)
         return fill(plan, *arrays)
 
-    monkeypatch.setattr(upsample3d.plan.Plan, "fill", spy)
+    monkeypatch.setattr(upsample3d.plan.plan.Plan, "fill", spy)
     return seen
 
 

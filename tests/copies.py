@@ -31,7 +31,7 @@ def make(folder: Path) -> Path:
 def build(copy: Path, level: str, flags: Sequence[str]) -> None:
     """Compiles cpu.pyx and gather.pyx of a copy, the kernel for one level, as setup.py does."""
     march = [] if level == "base" else [f"-march=x86-64-{level}"]
-    kernel = copy / "python" / "upsample3d" / f"_{level}"
+    kernel = copy / "python" / "upsample3d" / "kernel" / level
     kernel.mkdir(exist_ok=True)
     for name, folder, more in (("cpu", kernel.parent, []), ("gather", kernel, march)):
         if name == "cpu" and list(folder.glob("cpu.*.so")):
@@ -41,7 +41,7 @@ def build(copy: Path, level: str, flags: Sequence[str]) -> None:
         directives = [word for directive in DIRECTIVES for word in ("-X", directive)]
         run(
             copy, sys.executable, "-m", "cython", "--cplus", "-3", "-Ipyx", *directives,
-            "--module-name", f"upsample3d.{name}", f"pyx/{name}.pyx", "-o", code,
+            "--module-name", f"upsample3d.kernel.{name}", f"pyx/{name}.pyx", "-o", code,
         )  # fmt: skip
         made = folder / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
         run(

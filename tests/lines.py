@@ -8,8 +8,8 @@ Works on a copy; the package and its tests' dependencies have to be installed, w
 and gcc. The copy's kernels are built for every CPU level of this machine and count their own lines,
 of pyx/ and include/. Its tests run once on the best level under coverage.py, and those of the
 kernels once more on the others. The exit status is 0 where the goals are met: every branch of the
-rooms that judge arguments, and 95 % of the lines of each language. PyTorch's rooms count where it
-is installed.
+modules that judge arguments, and 95 % of the lines of each language. PyTorch's modules count where
+it is installed.
 """
 
 from __future__ import annotations
@@ -26,13 +26,12 @@ from pathlib import Path
 
 import copies
 
-from upsample3d import cpu
+from upsample3d.kernel import cpu
 
 JUDGES = (
-    "status", "arguments", "problem", "buffers", "foreign", "acl", "aclnn_checks", "aclnn_limits",
-    "layout",
+    "errors", "arguments", "opspec", "buffers", "messages", "acl", "checks", "limits", "layout",
 )  # fmt: skip
-"""The rooms that judge arguments."""
+"""The modules that judge arguments."""
 
 KERNEL_TESTS = ("truth", "exact", "memory", "reference", "width", "pack", "agnostic", "magic")
 GENERATED = ("build/cpu.cpp", "build/gather.cpp")
@@ -48,7 +47,7 @@ def test(copy: Path, level: str, arguments: list[str]) -> None:
 
 
 def python_files(copy: Path) -> Iterator[tuple[str, int, int, int, int, str]]:
-    """(file, lines, reached, branches, reached, what is missing) of every room."""
+    """(file, lines, reached, branches, reached, what is missing) of every module."""
     for words in (["combine", "-q"], ["json", "-q", "-o", "coverage.json"]):
         copies.run(copy, sys.executable, "-m", "coverage", *words)
     files = json.loads((copy / "coverage.json").read_text())["files"]
@@ -116,22 +115,22 @@ def main() -> int:
         test(copy, "", arguments)
         for level in [] if arguments else levels[1:]:
             test(copy, level, [f"tests/test_{name}.py" for name in KERNEL_TESTS])
-        rooms, kernels = list(python_files(copy)), list(compiled_files(copy))
+        modules, kernels = list(python_files(copy)), list(compiled_files(copy))
 
     torch = importlib.util.find_spec("torch") is not None
-    rooms = [room for room in rooms if torch or not room[0].startswith("torch")]
-    for name, lines, reached, branches, taken, missing in rooms:
+    modules = [module for module in modules if torch or not module[0].startswith("torch")]
+    for name, lines, reached, branches, taken, missing in modules:
         branched = f"{taken:3} of {branches:3} branches"
         print(f"{name:16} {reached:4} of {lines:4} lines, {branched}  {missing}")
     for name, lines, reached, missing in kernels:
         print(f"{name:16} {reached:4} of {lines:4} lines  {missing}")
 
-    judges = [room for room in rooms if room[0] in JUDGES]
+    judges = [module for module in modules if module[0] in JUDGES]
     figures = {
-        "branches of the rooms that judge arguments": (
+        "branches of the modules that judge arguments": (
             share(sum(r[4] for r in judges), sum(r[3] for r in judges)), 1.0,
         ),
-        "lines of python/": (share(sum(r[2] for r in rooms), sum(r[1] for r in rooms)), GOAL),
+        "lines of python/": (share(sum(r[2] for r in modules), sum(r[1] for r in modules)), GOAL),
         "lines of pyx/": (of(kernels, ".p"), GOAL),
         "lines of include/": (of(kernels, ".h"), GOAL),
     }  # fmt: skip

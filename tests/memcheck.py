@@ -26,7 +26,7 @@ def watched(calls: int) -> None:
     import valid_calls
 
     import upsample3d as up
-    from upsample3d import schedule
+    from upsample3d.plan import schedule
 
     schedule.allowed_threads = lambda: 2
     for k in range(calls):

@@ -14,8 +14,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from upsample3d import aclnn, aclnn_checks
+from upsample3d import aclnn
 from upsample3d.aclnn import aclCreateTensor, aclDataType, aclFormat
+from upsample3d.cann import checks as aclnn_checks
 
 OK, N, I = 0, 161001, 161002  # noqa: E741
 NAN, INF, HUGE = math.nan, math.inf, 2**31

@@ -16,7 +16,7 @@ from test_aclnn_checks import LAST, OPS, arguments, each_op
 import upsample3d as up
 from upsample3d import aclnn
 from upsample3d.aclnn import AclTensor
-from upsample3d.status import RuntimeStateError
+from upsample3d.spec.errors import RuntimeStateError
 
 STATUSES = set(aclnn.aclnnStatus)
 OK, NULL, INVALID, RUNTIME, MEMORY = 0, 161001, 161002, 361001, 561103

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from test_aclnn_checks import HUGE, NCDHW, NDHWC, OK, OPS, I, N, answer, arguments, each_op, same
 
-from upsample3d import aclnn, aclnn_checks
+from upsample3d import aclnn
 from upsample3d.aclnn import AclTensor, aclDataType, aclFormat
+from upsample3d.cann import checks as aclnn_checks
 
 INPUT_SIDE = (2, 2, 6, 8, 10)
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import upsample3d as up
-from upsample3d import schedule, tiles
+from upsample3d.plan import schedule, tiles
 
 OPS = ("nearest_exact", "nearest", "trilinear")
 DTYPES = (np.float32, np.float16, ml_dtypes.bfloat16, np.float64)
@@ -102,7 +102,7 @@ def test_level(case):
     plan = case.plan(out_strides=out.strides)
     wanted = digest(case.result())
     for level in LEVELS:
-        job = import_module(f"upsample3d._{level}.gather").Job
+        job = import_module(f"upsample3d.kernel.{level}.gather").Job
         job(plan.bands, plan.layout, plan.schedule).run(source, out, workspace, 1)
         assert digest(out) == wanted, level
         out[...] = 7  # by address, as callers do that have no arrays

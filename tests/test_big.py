@@ -16,7 +16,8 @@ import oracle
 import pytest
 
 import upsample3d as up
-from upsample3d import problem, schedule
+from upsample3d.plan import schedule
+from upsample3d.spec import opspec as problem
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="mappings are Linux's")
 NO_RESERVE = 0x4000  # Linux's MAP_NORESERVE, which Python's mmap has from 3.13 on

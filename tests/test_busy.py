@@ -18,7 +18,7 @@ import pytest
 from test_agnostic import CASES, DTYPES, OPS, SHAPES, digest
 
 import upsample3d as up
-from upsample3d import schedule
+from upsample3d.plan import schedule
 
 THREADS = (1, 2, 3, 4, 7, 8, 16)
 SPIN = "while True: pass"

@@ -11,7 +11,7 @@ import pytest
 from test_agnostic import DTYPES, LEVELS, OPS, digest
 
 import upsample3d as up
-from upsample3d import schedule, tiles
+from upsample3d.plan import schedule, tiles
 
 SIDES = (1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 40, 200)
 CUTS = {
@@ -102,7 +102,7 @@ def test_everything_at_once(seed, monkeypatch):
     workspace = guarded[begin : begin + size]
     for level in LEVELS:
         out[...] = 7
-        job = import_module(f"upsample3d._{level}.gather").Job
+        job = import_module(f"upsample3d.kernel.{level}.gather").Job
         job(plan.bands, plan.layout, plan.schedule).run(
             source, out, workspace, plan.schedule.threads
         )

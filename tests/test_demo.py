@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import upsample3d as up
-from upsample3d import __main__ as command
-from upsample3d import picture
+from upsample3d.commands import main as command
+from upsample3d.demo import picture
 
 SCAN = Path(nibabel.__file__).parent / "tests" / "data" / "example4d.nii.gz"
 

@@ -18,7 +18,7 @@ import pytest
 from test_agnostic import FTZ_DAZ, TO_ZERO, UPWARD, Mode, channels_last, x86
 
 import upsample3d as up
-from upsample3d import schedule
+from upsample3d.plan import schedule
 
 F16, BF16, F32, F64 = np.float16, ml_dtypes.bfloat16, np.float32, np.float64
 DTYPES = (F32, F16, BF16, F64)
@@ -244,7 +244,7 @@ import ctypes, faulthandler, os
 faulthandler.dump_traceback_later(100, exit=True)
 import numpy as np
 import upsample3d as up
-from upsample3d import schedule
+from upsample3d.plan import schedule
 from test_agnostic import CASES, Mode, digest
 schedule.THREAD_BYTES = 1
 openmp = ctypes.CDLL(up.build_info()["openmp"].split()[1])

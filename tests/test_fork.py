@@ -154,7 +154,7 @@ print("fine")
 def test_fork_by_a_signal_handler_before_a_call_runs():
     """Its threads are counted by then, but there are none in the child."""
     code = """
-from upsample3d import cpu
+from upsample3d.kernel import cpu
 wanted, _ = work()
 counted, number = cpu.ensure_threads, []
 def ensure_threads(*arguments):

@@ -23,8 +23,8 @@ from malformed import LARGE, SMALL, Liar
 from strange import Masked, raising, released
 
 import upsample3d as up
-from upsample3d import schedule
 from upsample3d.aclnn import AclTensor
+from upsample3d.plan import schedule
 
 FIXED = os.environ.get("HYPOTHESIS_PROFILE") != "random"
 many = settings(

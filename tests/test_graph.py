@@ -19,7 +19,7 @@ from upsample3d.graph import (
     UpsampleTrilinear3dBackward,
     UpsampleTrilinear3dGrad,
 )
-from upsample3d.status import InferShapeError, KernelNotFoundError, TilingError
+from upsample3d.spec.errors import InferShapeError, KernelNotFoundError, TilingError
 
 LISTS = (UpsampleNearestExact3dGrad, UpsampleNearest3dGrad, UpsampleTrilinear3dGrad)
 ALL = (*LISTS, UpsampleTrilinear3dBackward)

@@ -10,7 +10,7 @@ from test_graph import FIVE, NEITHER_FAILS, TEN, Raising, every, names, refused
 import upsample3d as up
 from upsample3d import graph
 from upsample3d.graph import UpsampleNearest3dGrad, UpsampleTrilinear3dBackward
-from upsample3d.status import InferShapeError, TilingError
+from upsample3d.spec.errors import InferShapeError, TilingError
 
 
 @every

@@ -9,7 +9,7 @@ import pytest
 
 import upsample3d as up
 from upsample3d import volumes
-from upsample3d.grids import placement
+from upsample3d.geometry.grids import placement
 
 AFFINE = np.array([[-2, 0.1, 0.2, 9], [0.3, 0.4, 3, -1], [0.2, -4, 0.1, 2], [0, 0, 0, 1.0]])
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from upsample3d import headers, volumes
-from upsample3d.grids import placement
+from upsample3d import volumes
+from upsample3d.files import headers
+from upsample3d.geometry.grids import placement
 
 KINDS = [nibabel.Nifti1Header, nibabel.Nifti2Header]
 SLICES = {"slice_code", "slice_start", "slice_end", "slice_duration"}

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import upsample3d as up
-from upsample3d import schedule
 from upsample3d.aclnn import (
     ACL_FLOAT,
     ACL_FORMAT_NCDHW,
@@ -23,6 +22,7 @@ from upsample3d.aclnn import (
     aclnnUpsampleNearest3dBackward,
     aclnnUpsampleNearest3dBackwardGetWorkspaceSize,
 )
+from upsample3d.plan import schedule
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="a system without SIGALRM")
 

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import upsample3d as up
-from upsample3d import dtypes, forms, layout
+from upsample3d.plan import w_pass as forms
+from upsample3d.spec import dtypes, layout
 
-bands = import_module("upsample3d.bands")  # the package's own name is the function's
+bands = import_module("upsample3d.geometry.bands")  # the package's own name is the function's
 
 JOB_H = (Path(__file__).parent.parent / "include" / "upsample3d" / "job.h").read_text()
 ENUMS = {name: int(value) for name, value in re.findall(r"(\w+) = (\d+)", JOB_H)}

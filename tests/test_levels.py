@@ -14,7 +14,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import upsample3d as up
-from upsample3d import cpu
+from upsample3d.kernel import cpu
 
 LEVELS = up.build_info()["levels"]
 

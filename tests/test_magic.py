@@ -6,9 +6,9 @@ import importlib
 import numpy as np
 import pytest
 
-from upsample3d import levels
+from upsample3d.kernel import levels
 
-gather = importlib.import_module(f"upsample3d._{levels.level}.gather")
+gather = importlib.import_module(f"upsample3d.kernel.{levels.level}.gather")
 WIDTHS = (32, 64)
 
 

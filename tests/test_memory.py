@@ -11,7 +11,7 @@ import oracle
 import pytest
 
 import upsample3d as up
-from upsample3d import schedule, tiles
+from upsample3d.plan import schedule, tiles
 
 DTYPES = (np.float32, np.float16, ml_dtypes.bfloat16, np.float64)
 OPS = ("trilinear_backward", "nearest_exact_backward", "trilinear", "nearest")

@@ -12,7 +12,7 @@ from test_agnostic import FTZ_DAZ, TO_ZERO, UPWARD, Mode, x86
 
 import upsample3d as up
 from upsample3d import aclnn, graph, reference, tiling
-from upsample3d.acl import AclTensor
+from upsample3d.cann.acl import AclTensor
 
 pytestmark = x86
 

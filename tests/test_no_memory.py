@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import upsample3d as up
-from upsample3d import buffers, plan
 from upsample3d.aclnn import aclGetRecentErrMsg, aclnnUpsampleNearest3dBackwardGetWorkspaceSize
+from upsample3d.plan import buffers, plan
 
 SOURCE = np.random.default_rng(0).random((2, 3, 8, 10, 12), np.float32)
 SIZE, DOWN = (2, 3, 4, 5, 6), (4, 5, 6)
@@ -148,7 +148,7 @@ import numpy as np
 import _testcapi
 import upsample3d as up
 import upsample3d.aclnn as acl
-from upsample3d import plan
+from upsample3d.plan import plan
 source = np.random.default_rng(0).random((2, 3, 8, 10, 12), np.float32)
 size = (2, 3, 4, 5, 6)
 

@@ -9,8 +9,8 @@ import nibabel
 import numpy as np
 import pytest
 
-from upsample3d import __main__ as command
 from upsample3d import volumes
+from upsample3d.commands import main as command
 
 LABEL, NEURONAME, Z_SCORE = 1002, 1003, 5
 

@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 
 import upsample3d as up
-from upsample3d import aclnn, forms, layout, schedule, volumes
-from upsample3d.acl import AclTensor, aclCreateTensor, aclFormat
+from upsample3d import aclnn, volumes
+from upsample3d.cann.acl import AclTensor, aclCreateTensor, aclFormat
+from upsample3d.plan import schedule
+from upsample3d.plan import w_pass as forms
+from upsample3d.spec import layout
 
 SIZE, SHAPE = (2, 3, 4, 5, 6), (2, 3, 8, 10, 12)
 
@@ -47,7 +50,7 @@ def test_bytes_below_2_to_the_63(over):
         with pytest.raises(up.ParameterError, match="fewer than 2"):
             up.Plan("nearest_backward", shape, "f4", **options)
     else:
-        problem = import_module("upsample3d.problem")
+        problem = import_module("upsample3d.spec.opspec")
         asked = problem.state("nearest_backward", (*shape[:4], 1), "f4", **options)
         assert math.prod(asked.source_shape) * 4 == 2**62
 
@@ -61,7 +64,7 @@ def test_sizes_from_scales_are_rounded_down(op):
 
 @pytest.mark.parametrize("axis", [2, 3, 4])
 def test_the_largest_size_of_an_axis(axis):
-    problem = import_module("upsample3d.problem")
+    problem = import_module("upsample3d.spec.opspec")
     shape = [1] * 5
     for size, fits in ((2**31 - 1, True), (2**31, False)):
         shape[axis] = size
@@ -209,7 +212,7 @@ def test_dense_and_overlaps_against_every_element(shape):
 
 def test_rows_beyond_32_bits_are_not_looked_up():
     """A table counts elements of a row, channels included, in 32 bits."""
-    bands = import_module("upsample3d.bands")
+    bands = import_module("upsample3d.geometry.bands")
     for channels, fits in ((1, True), (2, False), (3, False)):
         sources = 2**30
         lo = np.arange(sources - 8, sources)

@@ -10,7 +10,7 @@ import oracle
 import pytest
 
 import upsample3d as up
-from upsample3d import tiles
+from upsample3d.plan import tiles
 
 SIZES = [
     ((5, 6, 7), (9, 13, 17)),

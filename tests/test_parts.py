@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import upsample3d as up
-from upsample3d.axes import FORMATS, Axes, parts
+from upsample3d.files.axes import FORMATS, Axes, parts
 
 RNG = np.random.default_rng(2)
 OPS = (

@@ -18,7 +18,9 @@ import nibabel
 import numpy as np
 import pytest
 
-from upsample3d import files, places, volumes
+from upsample3d import volumes
+from upsample3d.files import formats as files
+from upsample3d.files import places
 
 X = np.random.default_rng(0).random((6, 7, 8), dtype=np.float32)
 

@@ -16,8 +16,8 @@ import nibabel
 import numpy as np
 import pytest
 
-from upsample3d import __main__ as command
 from upsample3d import volumes
+from upsample3d.commands import main as command
 
 COMMAND = [sys.executable, "-m", "upsample3d"]
 TWICE = ["forward", "x.npy", "--scales", "2", "-o", "y.npy"]

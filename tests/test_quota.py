@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from upsample3d import schedule
+from upsample3d.plan import schedule
 
 
 @pytest.fixture

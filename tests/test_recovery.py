@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from upsample3d import phantom, recovery
+from upsample3d.demo import phantom, recovery
 
 
 def test_observation_is_the_stated_blur_and_its_norm_is_bounded():

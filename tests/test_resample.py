@@ -14,8 +14,8 @@ import pytest
 from nibabel.testing import data_path
 
 import upsample3d as up
-from upsample3d import __main__ as command
 from upsample3d import volumes
+from upsample3d.commands import main as command
 
 RNG = np.random.default_rng(0)
 SCANS = ["example4d.nii.gz", "anatomical.nii", "functional.nii"]

@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 
 import upsample3d as up
-from upsample3d import aclnn, buffers, volumes
+from upsample3d import aclnn, volumes
+from upsample3d.plan import buffers
 
 ROOT = Path(__file__).parent.parent
 SECURITY = (ROOT / "SECURITY.md").read_text()
-ROOMS = sorted((ROOT / "python" / "upsample3d").glob("*.py"))
+ROOMS = sorted((ROOT / "python" / "upsample3d").rglob("*.py"))
 
 NEVER = {
     "socket", "urllib", "http", "ssl", "ftplib", "smtplib", "subprocess", "multiprocessing",

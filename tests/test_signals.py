@@ -15,8 +15,8 @@ import nibabel
 import numpy as np
 import pytest
 
-from upsample3d import __main__ as command
-from upsample3d.process import ENDING
+from upsample3d.commands import main as command
+from upsample3d.files.process import ENDING
 
 COMMAND = [sys.executable, "-m", "upsample3d"]
 LONG = ["forward", "x.npy", "--output-size", "512,2048,1024", "-o", "y.npz"]
@@ -120,7 +120,8 @@ def count():
         os.kill(os.getpid(), signal.SIGINT)
 
 def imported(event, arguments):
-    if event == "import" and "upsample3d" in sys.modules and arguments[0] != "upsample3d.start":
+    module = "upsample3d.commands.start"
+    if event == "import" and "upsample3d" in sys.modules and arguments[0] != module:
         count()
 
 def called(frame, event, argument):

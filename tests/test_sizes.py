@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import upsample3d as up
 from upsample3d import graph, reference
-from upsample3d.acl import AclTensor
 from upsample3d.aclnn import documented_limit_violations
-from upsample3d.sizes import counting_scale, scaled_size
+from upsample3d.cann.acl import AclTensor
+from upsample3d.geometry.sizes import counting_scale, scaled_size
 
 OPS = ("nearest_exact", "nearest", "trilinear")
 SIDES = np.arange(1, 301)

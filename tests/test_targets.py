@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import upsample3d as up
-from upsample3d import __main__ as command
-from upsample3d import targets, volumes
+from upsample3d import volumes
+from upsample3d.commands import main as command
+from upsample3d.files import targets
 
 RNG = np.random.default_rng(0)
 AFFINE = np.array([[-2, 0.1, 0.2, 9], [0.3, 0.4, 3, -1], [0.2, -4, 0.1, 2], [0, 0, 0, 1.0]])

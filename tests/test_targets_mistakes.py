@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import upsample3d as up
-from upsample3d import __main__ as command
 from upsample3d import volumes
+from upsample3d.commands import main as command
 
 AFFINE = np.array([[-2, 0.1, 0.2, 9], [0.3, 0.4, 3, -1], [0.2, -4, 0.1, 2], [0, 0, 0, 1.0]])
 TURN = np.array([[0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])

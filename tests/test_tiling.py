@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import upsample3d as up
-from upsample3d.status import TilingError
+from upsample3d.spec.errors import TilingError
 from upsample3d.tiling import nearest_950, nearest_a2, trilinear_a2
 
 LARGE = 2**31 - 1

@@ -16,8 +16,8 @@ torch = pytest.importorskip("torch")
 import torch.nn.functional as F  # noqa: E402
 
 import upsample3d.torch as backend  # noqa: E402
-from upsample3d import torch_kernels  # noqa: E402
-from upsample3d.torch_ops import ATEN  # noqa: E402
+from upsample3d.frameworks import torch_run as torch_kernels  # noqa: E402
+from upsample3d.frameworks.torch_ops import ATEN  # noqa: E402
 
 LAST, PLAIN = torch.channels_last_3d, torch.contiguous_format
 MODES = ("nearest", "nearest-exact", "trilinear")

@@ -15,8 +15,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import upsample3d.torch as backend  # noqa: E402
-from upsample3d import torch_kernels  # noqa: E402
-from upsample3d.bands import bands  # noqa: E402
+from upsample3d.frameworks import torch_run as torch_kernels  # noqa: E402
+from upsample3d.geometry.bands import bands  # noqa: E402
 
 LAST, PLAIN = torch.channels_last_3d, torch.contiguous_format
 aten = torch.ops.aten

@@ -14,7 +14,8 @@ from typing import get_args
 import pytest
 
 import upsample3d as up
-from upsample3d import layout, problem, types
+from upsample3d.spec import layout, types
+from upsample3d.spec import opspec as problem
 
 USES = Path(__file__).parent / "typing" / "uses.py"
 

@@ -9,7 +9,8 @@ import nibabel
 import numpy as np
 import pytest
 
-from upsample3d import demo, volumes
+from upsample3d import volumes
+from upsample3d.demo import story as demo
 
 DATA = Path(nibabel.__file__).parent / "tests" / "data"
 RNG = np.random.default_rng(0)

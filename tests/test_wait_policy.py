@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import upsample3d as up
-from upsample3d import schedule
+from upsample3d.plan import schedule
 
 OPENMP = up.build_info()["openmp"]
 pytestmark = pytest.mark.skipif(OPENMP is None, reason="built without OpenMP")
@@ -184,7 +184,7 @@ def test_what_pays(d, threads, wakes, monkeypatch):
 def test_a_sleeping_team_is_not_woken_for_small_work():
     code = """
 import time
-from upsample3d import cpu
+from upsample3d.kernel import cpu
 for _ in range(9):
     time.sleep(0.001)
     assert cpu.ensure_threads(3, False) == 1

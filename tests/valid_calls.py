@@ -20,7 +20,7 @@ import numpy as np
 import oracle
 
 import upsample3d as up
-from upsample3d import schedule, tiles
+from upsample3d.plan import schedule, tiles
 
 Pick = Callable[[Sequence[Any]], Any]
 

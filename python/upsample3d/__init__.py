@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """3-D up-sampling and its gradients on CPUs: fast, and with bits that never change."""
 
-from . import start as _start  # before all else, even __future__: see there
+from .commands import start as _start  # before all else, even __future__: see there
 
 # isort: split
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 # isort: split
-from .wait_policy import cpu as _cpu  # before what needs the kernels: it loads OpenMP
+from .kernel.wait_policy import cpu as _cpu  # before what needs the kernels: it loads OpenMP
 
 # isort: split
 try:
-    from . import levels as _levels
+    from .kernel import levels as _levels
 except ImportError as _failure:
     _start.refuse(_failure)
     raise
-from .bands import Band
 from .functional import (
     bands,
     get_num_threads,
@@ -28,8 +27,9 @@ from .functional import (
     trilinear,
     trilinear_backward,
 )
-from .plan import Plan
-from .status import (
+from .geometry.bands import Band
+from .plan.plan import Plan
+from .spec.errors import (
     InferShapeError,
     KernelNotFoundError,
     ParameterError,

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from . import arguments, buffers, cpu, problem, schedule
-from .bands import Band
-from .buffers import Array
-from .plan import Plan, cached
-from .status import ParameterError, ParameterTypeError
-from .types import DataFormat, Element, Number, Op, Rule, Scales, Sizes
+from .geometry.bands import Band
+from .kernel import cpu
+from .plan import buffers, schedule
+from .plan.buffers import Array
+from .plan.plan import Plan, cached
+from .spec import arguments, opspec
+from .spec.errors import ParameterError, ParameterTypeError
+from .spec.types import DataFormat, Element, Number, Op, Rule, Scales, Sizes
 
 
 def nearest_exact_backward(
@@ -182,7 +184,7 @@ def bands(
     op: the name of one of the six functions. Result k of that function sums sources lo[k] to hi[k]
     with the weights w[start[k]] to w[start[k + 1]], or with ones where w is None.
     """
-    return cpu.in_default_mode(problem.axis_bands, op, i, o, scale, align_corners, rule, dtype)
+    return cpu.in_default_mode(opspec.axis_bands, op, i, o, scale, align_corners, rule, dtype)
 
 
 def set_num_threads(n: int) -> None:
@@ -209,7 +211,7 @@ def _run(
     num_threads: int | None,
 ) -> Array:
     if type(source) is not np.ndarray:
-        source = buffers.check_array(problem.source_name(op), source)
+        source = buffers.check_array(opspec.source_name(op), source)
     target = None if out is None else buffers.check_array("out", out)
     if input_size is not None:
         input_size = arguments.input_size(input_size)

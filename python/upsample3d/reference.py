@@ -28,10 +28,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from . import arguments, buffers, cpu, dtypes, layout, problem
-from .bands import SAME, Band, bands
-from .buffers import Array
-from .types import DataFormat, Element, Op, Rule, Scales, Sizes
+from .geometry.bands import SAME, Band, bands
+from .kernel import cpu
+from .plan import buffers
+from .plan.buffers import Array
+from .spec import arguments, dtypes, layout, opspec
+from .spec.types import DataFormat, Element, Op, Rule, Scales, Sizes
 
 Order = Literal["ours", "device"]
 Device = Literal["950", "a2"]
@@ -118,10 +120,10 @@ def _answer(
     device = arguments.one_of("device", device, ("950", "a2"))
     if real is not None:
         real = arguments.one_of("real", real, ("float32", "float64"))
-    name = problem.source_name(op)
+    name = opspec.source_name(op)
     source = buffers.check_array(name, source)
     kind = arguments.element(f"{name}.dtype", source.dtype)
-    asked = problem.state(
+    asked = opspec.state(
         op, source.shape, kind.numpy, input_size, output_size, scales, align_corners, data_format,
         rule,
     )  # fmt: skip

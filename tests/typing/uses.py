@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import upsample3d as up
 from upsample3d import reference
-from upsample3d.types import DataFormat, Op, Rule
+from upsample3d.spec.types import DataFormat, Op, Rule
 
 single: NDArray[np.float32] = np.ones((1, 1, 2, 3, 4), np.float32)
 double: NDArray[np.float64] = np.ones((1, 1, 4, 6, 8))

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch's 3-D up-sampling on these kernels: `enable()` in eager code, `interpolate` in compiled.
+
+Nothing is compiled against PyTorch: the CPU kernels of its operators are overridden from Python.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+import threading
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from .torch_ops import ATEN, interpolate
+from .torch_run import memory_format, run
+
+__all__ = ["disable", "enable", "enable_worker", "enabled", "interpolate"]
+
+Kernel = Callable[..., Any]
+
+_lock = threading.RLock()
+if hasattr(os, "register_at_fork"):  # no child is born in the middle of a switch
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
+_holders: dict[object, bool] = {}  # who wants the kernels -> whether formats are kept, latest last
+_library: Any = None  # what is registered
+_keep = True  # the latest holder's wish
+_told = False, True  # whether there are holders, and the wish, as fake tensors know it
+_PROCESS = object()  # the holder behind enable()
+
+# PyTorch frees a kernel that is unregistered, also within a call that switches off. What get_kernel
+# returns holds on to it: kept for the last registrations, more than such calls nest.
+_kernels: deque[list[Any]] = deque(maxlen=64)
+
+
+def enable(*, keep_format: bool = True) -> None:
+    """PyTorch's nearest, nearest-exact and trilinear 3-D up-sampling on the CPU, and its gradients,
+    run on these kernels from now on, in the whole process, until `disable()`.
+
+    float32, float16, bfloat16 and float64. Whatever else there is to do stays with PyTorch: other
+    types, empty tensors, wrong arguments and their errors. Results equal PyTorch's, index for index
+    (trilinear within rounding). keep_format: the gradient of a channels_last_3d grad_output is
+    channels_last_3d; False: for the nearest modes it is NCDHW, as PyTorch makes it. Graphs that
+    torch.compile has made are not changed: see README. May be repeated; the last call counts.
+
+    Forked workers inherit it. Those that are spawned, or that a fork server starts, do not, and
+    they run nothing that stands under `if __name__ == "__main__"`: see enable_worker.
+    """
+    _hold(_PROCESS, keep_format)
+
+
+def enable_worker(worker_id: int = 0) -> None:
+    """As `enable()`, in a worker, however it is started.
+
+    torch.utils.data.DataLoader(..., worker_init_fn=upsample3d.torch.enable_worker), or the same as
+    the initializer of a process pool. A worker_init_fn of your own, or what
+    torch.multiprocessing.spawn runs, calls it in its first line. worker_id does not matter.
+    """
+    enable()
+
+
+def disable() -> None:
+    """PyTorch's own kernels again, also within `with enabled()`.
+
+    Beside other threads calls reach them through ours, which stay registered until a later switch.
+    """
+    with _lock:
+        _holders.clear()
+        _settle()
+
+
+@contextmanager
+def enabled(*, keep_format: bool = True) -> Iterator[None]:
+    """As `enable()` within the context; contexts nest, and may overlap between threads."""
+    token = object()
+    _hold(token, keep_format)
+    try:
+        yield
+    finally:
+        with _lock:
+            _holders.pop(token, None)
+            _settle()
+
+
+def _hold(token: object, keep_format: bool) -> None:
+    with _lock:
+        _holders.pop(token, None)
+        _holders[token] = bool(keep_format)
+        try:
+            _settle()
+        except BaseException:
+            del _holders[token]
+            raise
+
+
+def _settle() -> None:
+    """Makes the registration what the holders want."""
+    global _library, _keep, _told
+    _keep = next(reversed(_holders.values()), True)
+    if _holders and _library is None:
+        _library = _register()
+    elif _library is not None and not _holders and threading.active_count() == 1:
+        # Beside other threads they stay and pass on: PyTorch does not lock its table for calls.
+        _library, library = None, _library
+        library._destroy()
+    if (now := (bool(_holders), _keep)) != _told:
+        _told = now
+        _forget_fakes()
+
+
+def _can_hold() -> bool:
+    """Whether PyTorch hands out kernels, to be held and called."""
+    return hasattr(torch.library, "get_kernel")
+
+
+def _forget_fakes() -> None:
+    """Fake tensors remember strides: those of the Meta kernels that were."""
+    fakes = sys.modules.get("torch._subclasses.fake_tensor")
+    clear = getattr(getattr(fakes, "FakeTensorMode", None), "cache_clear", None)
+    if clear is not None:
+        clear()
+
+
+# ---- Registration ----
+
+
+def _register() -> Any:
+    """The library that holds the overrides; destroying it restores the stock kernels."""
+    library = torch.library.Library("aten", "IMPL")
+    kernels: list[Any] = []
+    try:
+        for ours, name in ATEN.items():
+            for backward in (False, True):
+                aten, op = (name + "_backward", ours + "_backward") if backward else (name, ours)
+                override = _backward if backward else _forward
+                _override(library, aten, "CPU", override(op, _stock(aten, "CPU")), kernels)
+                if _can_hold():  # else _stock needs these as they are
+                    overload = f"{aten}.{'grad_input' if backward else 'out'}"
+                    _override(
+                        library, overload, "CPU", override(op, _stock(overload, "CPU")), kernels
+                    )
+                if backward and ours != "trilinear":
+                    _override(library, aten, "Meta", _meta(_stock(aten, "Meta")), kernels)
+    except BaseException:
+        library._destroy()
+        raise
+    _kernels.append(kernels)
+    return library
+
+
+def _override(library: Any, name: str, key: str, kernel: Kernel, kernels: list[Any]) -> None:
+    """Registers `kernel`, silently: PyTorch warns, once per process, that there was one before."""
+    options: dict[str, Any] = {"with_keyset": True}
+    if "allow_override" in inspect.signature(type(library).impl).parameters:
+        options["allow_override"] = True
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"(?s).*[Oo]verriding a previously registered kernel")
+        library.impl(name, kernel, key, **options)
+    if _can_hold():
+        kernels.append(torch.library.get_kernel(f"aten::{name}", key))
+
+
+def _stock(name: str, key: str) -> Kernel:
+    """The kernel that is registered now, called as stock(keyset, *arguments, **out)."""
+    if _can_hold():
+        call: Kernel = torch.library.get_kernel(f"aten::{name}", key).call_boxed
+        return call
+    overload = "grad_input" if name.endswith("_backward") else "out"
+    into = getattr(getattr(torch.ops.aten, name), overload)
+
+    def through_out(keyset: Any, source: torch.Tensor, *arguments: Any) -> torch.Tensor:
+        empty = torch.empty(0, dtype=source.dtype, device=source.device)
+        result: torch.Tensor = into(source, *arguments, **{overload: empty})
+        return result
+
+    return through_out
+
+
+def _forward(op: str, stock: Kernel) -> Kernel:
+    """The override of a forward op, default or .out overload."""
+
+    def kernel(
+        keyset: Any, source: torch.Tensor, output_size: Any, *rest: Any, **into: torch.Tensor
+    ) -> torch.Tensor:
+        result: torch.Tensor | None = None
+        if _holders:
+            result = run(op, source, output_size, None, rest, False, **into)
+        if result is None:
+            result = stock(keyset, source, output_size, *rest, **into)
+        return result
+
+    return kernel
+
+
+def _backward(op: str, stock: Kernel) -> Kernel:
+    """The override of a gradient, default or .grad_input overload."""
+
+    def kernel(
+        keyset: Any, source: torch.Tensor, output_size: Any, input_size: Any, *rest: Any,
+        grad_input: torch.Tensor | None = None,
+    ) -> torch.Tensor:  # fmt: skip
+        result: torch.Tensor | None = None
+        if _holders:
+            result = run(op, source, output_size, input_size, rest, not _keep, grad_input)
+        if result is not None:
+            return result
+        if grad_input is not None:
+            result = stock(keyset, source, output_size, input_size, *rest, grad_input=grad_input)
+            return result
+        result = stock(keyset, source, output_size, input_size, *rest)
+        if _holders and _keep:  # as the Meta kernel says
+            result = result.contiguous(memory_format=memory_format(source))
+        return result
+
+    return kernel
+
+
+def _meta(stock: Kernel) -> Kernel:
+    """The override of a nearest gradient's Meta kernel: the stock one's shape, the format kept."""
+
+    def kernel(keyset: Any, grad_output: torch.Tensor, *arguments: Any) -> torch.Tensor:
+        result = stock(keyset, grad_output, *arguments)
+        if _keep and _holders:
+            result = torch.empty_like(result, memory_format=memory_format(grad_output))
+        return result
+
+    return kernel

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arrays of a call: whether they are what a plan was made for, writable, and apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..spec import layout
+from ..spec.arguments import dtype_text, type_name
+from ..spec.errors import ParameterError, ParameterTypeError, Status
+
+Array = np.ndarray[Any, Any]
+
+empty = np.empty
+"""Where every result and workspace that the caller does not give comes from, but for results that
+are tensors: those come from PyTorch."""
+
+
+def check_array(name: str, array: Any) -> Array:
+    """The NumPy array that `array` is, without what a subclass adds to it or says of it.
+
+    Masks are not looked at, so a masked array is refused.
+    """
+    if array is None:
+        raise ParameterTypeError(f"{name} is None, wanted a NumPy array", Status.NULL_POINTER)
+    kind = type(array)  # an instance may say that it is of another class
+    if kind is np.ndarray:
+        return array  # type: ignore[no-any-return]
+    if not issubclass(kind, np.ndarray) or issubclass(kind, np.ma.MaskedArray):
+        raise ParameterTypeError(
+            f"{name} is {described(array)}, wanted a NumPy array{_way(name, kind)}"
+        )
+    return np.ndarray.view(array, np.ndarray)
+
+
+def described(given: object) -> str:
+    """An object by its type: "a list", "an int"."""
+    name = type_name(given)
+    return f"{'an' if name[:1] in tuple('aeiouAEIOU') else 'a'} {name}"
+
+
+def _way(name: str, kind: type) -> str:
+    """How an array is made of something of this type, where people have such things."""
+    home = type.__dict__["__dict__"].__get__(kind).get("__module__")
+    home = home.partition(".")[0] if type(home) is str else ""
+    if home == "torch":
+        return f": {name}.numpy(), or upsample3d.torch, which takes tensors"
+    if name == "out":
+        return " to write into"
+    if issubclass(kind, np.ma.MaskedArray):
+        return f": {name}.filled(value) says what masked elements are"
+    if home == "nibabel":
+        return f": {name}.get_fdata(dtype='float32'), or upsample3d.volumes, which takes files"
+    if issubclass(kind, str) or home == "pathlib":
+        return ", or upsample3d.volumes, which takes files"
+    return f": np.asarray({name}) makes one of what holds numbers"
+
+
+def check_match(
+    name: str, given: Any, shape: layout.Five, strides: tuple[int, ...], dtype: np.dtype[Any]
+) -> Array:
+    """`given`, an array of this shape, dtype and strides (those of axes longer than 1)."""
+    array: Array = check_array(name, given)
+    if array.dtype != dtype:
+        raise ParameterTypeError(f"{name} has dtype {dtype_text(array.dtype)}, wanted {dtype.name}")
+    if array.shape != shape:
+        raise ParameterError(f"{name} has shape {array.shape}, wanted {shape}")
+    for have, want, size in zip(array.strides, strides, shape, strict=True):
+        if have != want and size > 1 and 0 not in shape:
+            raise ParameterError(
+                f"{name} has strides {array.strides}, wanted {strides}, for which the plan is made"
+            )
+    return array
+
+
+def check_out(
+    out: Any, shape: layout.Five, strides: layout.Five, dtype: np.dtype[Any], source: Array
+) -> Array:
+    """`out` as an array that takes the result: not read-only, misaligned or over the source."""
+    array = check_match("out", out, shape, strides, dtype)
+    if not array.flags.writeable:
+        raise ParameterError("out is read-only, wanted a writable array")
+    if not array.flags.aligned:
+        raise ParameterError(f"out is misaligned, wanted a multiple of {dtype.alignment} bytes")
+    if share_memory(array, source):
+        raise ParameterError("out overlaps the source in memory, wanted memory of its own")
+    return array
+
+
+def check_workspace(given: Any, size: int, source: Array, out: Array) -> Array:
+    """`given` as bytes: writable, contiguous, large enough, apart from source and out."""
+    try:
+        array = bytes_of(given)
+    except (TypeError, ValueError, BufferError, AttributeError):
+        raise ParameterTypeError(
+            f"workspace is {described(given)}, wanted a writable contiguous buffer, "
+            "such as np.empty(plan.workspace_size, np.uint8)"
+        ) from None
+    if not array.flags.writeable:
+        raise ParameterError("workspace is read-only, wanted a writable buffer")
+    if array.nbytes < size:
+        raise ParameterError(
+            f"workspace has {array.nbytes} bytes, wanted at least {size}, the plan's workspace_size"
+        )
+    if share_memory(array, source) or share_memory(array, out):
+        raise ParameterError("workspace overlaps the source or out, wanted memory of its own")
+    return array
+
+
+def bytes_of(given: Any) -> Array:
+    """The bytes of a contiguous array or buffer; a TypeError, ValueError or BufferError if not one.
+
+    Objects are refused: a kernel would overwrite their references.
+    """
+    if issubclass(type(given), np.ndarray):  # bfloat16 has no buffer format
+        array = np.ndarray.view(given, np.ndarray)
+        if array.dtype.hasobject or not array.flags.c_contiguous:
+            raise TypeError("the array has objects or gaps")
+        return array.reshape(-1).view(np.uint8)
+    memory = memoryview(given)
+    if "O" in memory.format:
+        raise TypeError("the buffer has objects")
+    return np.frombuffer(memory, np.uint8)
+
+
+def share_memory(a: Array, b: Array) -> bool:
+    """Whether two arrays have a byte in common; yes where that is too hard to say."""
+    if not np.may_share_memory(a, b):
+        return False
+    try:
+        return np.shares_memory(a, b, max_work=10_000)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True

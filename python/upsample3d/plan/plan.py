@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Plan: one Problem made into bands, layout, schedule and a job for the kernel; then run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from ..geometry.bands import Band, bands
+from ..kernel import cpu, levels
+from ..spec import layout, opspec
+from ..spec.layout import Five, Layout
+from ..spec.opspec import Allocation, Problem
+from ..spec.types import DataFormat, Element, Op, Rule, Scales, Sizes
+from . import buffers, schedule
+from .buffers import Array
+from .schedule import Schedule
+
+_AS_THEY_ARE = (0, 1, 2, 3, 4)
+
+
+class Plan:
+    """A prepared up-sampling op: immutable, and for any number of threads at once.
+
+    op: "nearest_exact_backward", "nearest_backward", "trilinear_backward", "nearest_exact",
+    "nearest" or "trilinear". shape, dtype: those of the source (grad_output, or input forward), in
+    `data_format`. input_size: (N, C, D, H, W), needed backward. output_size: (D, H, W), needed
+    forward unless scales are given. strides, out_strides: in bytes, in `data_format`; None means
+    contiguous for the source and, for the result, as the functions return it. The rest as in the
+    functions. Raises ParameterError (a ValueError) or ParameterTypeError (a TypeError).
+
+    shape, strides, out_shape and out_strides of the plan are in `data_format`. workspace_size:
+    bytes, for each thread at most max(1 MiB, longest window along H + 2 rows of sums), and 64.
+    """
+
+    __slots__ = (
+        "_allocation", "_job", "bands", "dtype", "layout", "out_shape", "out_strides",
+        "problem", "schedule", "shape", "strides", "workspace_size",
+    )  # fmt: skip
+
+    _allocation: Allocation | None
+    _job: levels.Job | None
+    bands: tuple[Band, Band, Band]
+    dtype: np.dtype[Any]
+    layout: Layout
+    out_shape: Five
+    out_strides: Five
+    problem: Problem
+    schedule: Schedule
+    shape: Five
+    strides: Five
+    workspace_size: int
+
+    def __init__(
+        self,
+        op: Op,
+        shape: Sizes,
+        dtype: DTypeLike,
+        *,
+        input_size: Sizes | None = None,
+        output_size: Sizes | None = None,
+        scales: Scales = None,
+        align_corners: bool = False,
+        data_format: DataFormat = "NCDHW",
+        rule: Rule = "aclnn",
+        strides: Sizes | None = None,
+        out_strides: Sizes | None = None,
+        schedule: int | None = None,
+        num_threads: int | None = None,
+    ) -> None:
+        cpu.in_default_mode(
+            self._prepare, op, shape, dtype, input_size, output_size, scales, align_corners,
+            data_format, rule, strides, out_strides, schedule, num_threads,
+        )  # fmt: skip
+
+    def _prepare(self, *arguments: Any) -> None:
+        self._adopt(opspec.state(*arguments))
+
+    def _adopt(self, asked: Problem, made: tuple[Band, Band, Band] | None = None) -> None:
+        axes = layout.AXES[asked.data_format]
+        self._set("problem", asked)
+        self._set("dtype", asked.dtype.numpy)
+        self._set("shape", layout.pick(asked.source_shape, axes))
+        self._set("strides", layout.pick(asked.source_strides, axes))
+        self._set("out_shape", layout.pick(asked.result_shape, axes))
+        self._set("out_strides", layout.pick(asked.result_strides, axes))
+        self._set("_allocation", asked.allocation)
+        self._set("_job", None)
+        self._set("workspace_size", 0)
+        if not asked.empty:
+            self._schedule(asked, made or _bands_of(asked))
+
+    def _schedule(self, asked: Problem, axes: tuple[Band, Band, Band]) -> None:
+        d, h, w = axes
+        lies = layout.arrange(
+            asked.dtype.code, asked.dtype.numpy.itemsize, asked.source_shape, asked.source_strides,
+            asked.result_shape, asked.result_strides,
+        )  # fmt: skip
+        sch_id = opspec.checked_schedule(asked.schedule, schedule.choose(d, h, w))
+        allowed = schedule.allowed_threads()
+        cut = schedule.cut(
+            (d, h, w),
+            lies,
+            sch_id=sch_id,
+            n=asked.source_shape[0],
+            realsize=asked.dtype.real.itemsize,
+            max_threads=min(asked.num_threads or allowed, allowed),
+        )
+        self._set("bands", (d, h, w))
+        self._set("layout", lies)
+        self._set("schedule", cut)
+        self._set("workspace_size", opspec.checked_workspace(cut.workspace_size))
+        self._set("_job", levels.Job((d, h, w), lies, cut))
+
+    def __call__(
+        self, source: NDArray[Element], out: NDArray[Element] | None = None, workspace: Any = None
+    ) -> NDArray[Element]:
+        """The result for `source`: `out` if it is given, else a new array.
+
+        source, out: arrays of the plan's shape, strides and dtype (strides of axes of length 1 do
+        not matter). workspace: any writable contiguous buffer of at least workspace_size bytes; its
+        contents do not matter and are lost. With both given nothing is allocated. Raises as the
+        constructor, and MemoryError, before anything is written. Signals as in the functions.
+        """
+        target = out
+        if target is None or workspace is None or not self._plain(source, target, workspace):
+            source, target, workspace = self._checked(source, target, workspace)
+        if self._job is not None:
+            self.fill(source, target, workspace)
+        return target if out is None else out
+
+    def sources(self, results: Sequence[tuple[int, int]]) -> tuple[slice, ...]:
+        """What a part of the result is made of: the slices of the source that it needs.
+
+        results: (first, last) along N, C, D, H, W, none of them empty. The slices are in
+        `data_format`.
+        """
+        (n, c), within = results[:2], zip(self.bands, results[2:], strict=True)
+        needed = [n, c, *(band.reach(*part) for band, part in within)]
+        return tuple(slice(*needed[axis]) for axis in layout.AXES[self.problem.data_format])
+
+    def part(
+        self, results: Sequence[tuple[int, int]], strides: Sequence[int], out_strides: Sequence[int]
+    ) -> Plan:
+        """The Plan that makes a part of the result, the same bits, of `sources(results)` of it.
+
+        results: (first, last) along N, C, D, H, W, none of them empty. strides, out_strides: those
+        of the parts of source and result, in bytes, in `data_format`. N and C are at least 1.
+        """
+        made = object.__new__(Plan)
+        cpu.in_default_mode(made._prepare_part, self, results, strides, out_strides)
+        return made
+
+    def _prepare_part(self, whole: Plan, results: Any, strides: Any, out_strides: Any) -> None:
+        (n0, n1), (c0, c1), *within = results
+        d, h, w = (band.part(*part) for band, part in zip(whole.bands, within, strict=True))
+        asked, planes = whole.problem, (n1 - n0, c1 - c0)
+        self._adopt(
+            replace(
+                asked,
+                source_shape=(*planes, d.sources, h.sources, w.sources),
+                result_shape=(*planes, len(d.lo), len(h.lo), len(w.lo)),
+                source_strides=layout.reorder(strides, asked.data_format),
+                result_strides=layout.reorder(out_strides, asked.data_format),
+                allocation=None,
+            ),
+            (d, h, w),
+        )
+
+    def fill(self, source: Array | int, out: Array | int, workspace: Array | None) -> None:
+        """A call without a look at the arrays, for rooms that have made them fit; not for N, C = 0.
+
+        source, out: the arrays, or where their first elements lie. workspace: None only where
+        workspace_size is 0. It takes half as long where the work is small.
+        """
+        job: Any = self._job
+        if self.schedule.threads == 1:
+            job.run(source, out, workspace, 1)
+            return
+        threads = min(self.schedule.threads, schedule.allowed_threads())
+        threads = cpu.ensure_threads(threads, self.schedule.wakes)
+        job.run(source, out, workspace, threads)
+        cpu.note_end_of_call()
+
+    def _plain(self, source: Array, out: Any, workspace: Any) -> bool:
+        """Whether arrays are given that need no closer look: the shortest way for small calls."""
+        return (
+            type(out) is np.ndarray
+            and type(workspace) is np.ndarray
+            and type(source) is np.ndarray
+            and self._job is not None
+            and source.dtype is out.dtype is self.dtype
+            and source.shape == self.shape
+            and source.strides == self.strides
+            and out.shape == self.out_shape
+            and out.strides == self.out_strides
+            and self._job.apart(source, out, workspace, self.workspace_size)
+        )
+
+    def _checked(self, source: Array, out: Any, workspace: Any) -> tuple[Array, Array, Any]:
+        """All as plain arrays, out and workspace new where they are None; refuses what a plan
+        cannot take, by name."""
+        if (
+            type(source) is not np.ndarray
+            or source.strides != self.strides
+            or source.shape != self.shape
+            or source.dtype != self.dtype
+        ):
+            name = opspec.source_name(self.problem.op)
+            source = buffers.check_match(name, source, self.shape, self.strides, self.dtype)
+        if out is None:
+            out = self._new_result()
+        else:
+            out = buffers.check_out(out, self.out_shape, self.out_strides, self.dtype, source)
+        if workspace is not None and self._job is not None:
+            workspace = buffers.check_workspace(workspace, self.workspace_size, source, out)
+        elif self.workspace_size:
+            workspace = buffers.empty(self.workspace_size, np.uint8)
+        return source, out, workspace
+
+    def _new_result(self) -> Array:
+        shape, axes = opspec.checked_allocation(self._allocation)
+        result: Array = buffers.empty(shape, self.dtype)
+        return result if axes == _AS_THEY_ARE else result.transpose(axes)
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Plan is immutable: {name} cannot be set")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Plan is immutable: {name} cannot be deleted")
+
+    def __repr__(self) -> str:
+        asked = self.problem
+        return (
+            f"Plan({asked.op!r}, {self.shape} -> {self.out_shape}, {asked.dtype.name}, "
+            f"{asked.data_format}, workspace_size={self.workspace_size})"
+        )
+
+
+def _bands_of(asked: Problem) -> tuple[Band, Band, Band]:
+    opspec.check_memory(asked)
+    rule = asked.align_corners, asked.rule, asked.dtype.name
+    found = {axis: bands(asked.op, *axis, *rule) for axis in set(asked.axes)}
+    d, h, w = (found[axis] for axis in asked.axes)
+    return d, h, w
+
+
+@lru_cache(maxsize=256, typed=True)
+def cached(
+    op: Op,
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    strides: tuple[int, ...],
+    out_strides: tuple[int, ...] | None,
+    input_size: tuple[int, ...] | None,
+    output_size: tuple[int, ...] | None,
+    scales: Any,
+    align_corners: bool,
+    data_format: DataFormat,
+    rule: Rule,
+    schedule: int | None,
+    num_threads: int | None,
+    allowed_threads: int,
+) -> Plan:
+    """The Plan for these arguments, kept for the next call; allowed_threads tells them apart."""
+    return Plan(
+        op, shape, dtype, strides=strides, out_strides=out_strides, input_size=input_size,
+        output_size=output_size, scales=scales, align_corners=align_corners,
+        data_format=data_format, rule=rule, schedule=schedule, num_threads=num_threads,
+    )  # fmt: skip
