@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch")
 import torch.nn.functional as F  # noqa: E402
 
 import upsample3d.torch as backend  # noqa: E402
+from upsample3d.frameworks import torch_override  # noqa: E402
 
 LAST = torch.channels_last_3d
 OVERLOADS = [
@@ -118,13 +119,13 @@ def test_a_failed_registration_leaves_nothing(ours, alone, monkeypatch):
     def fails(stock):
         raise MemoryError
 
-    meta = backend._meta
-    monkeypatch.setattr(backend, "_meta", fails)
+    meta = torch_override._meta
+    monkeypatch.setattr(torch_override, "_meta", fails)
     for _ in range(2):
         with pytest.raises(MemoryError):
             backend.enable()
         assert python_kernels() == []
-    monkeypatch.setattr(backend, "_meta", meta)
+    monkeypatch.setattr(torch_override, "_meta", meta)
     with backend.enabled():
         assert ours()
     assert python_kernels() == []

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The IR operators behind the gradients: attributes, the shape and type they infer, and running."""
-
 from .cann.ir import *  # noqa: F403
 from .cann.ir import __all__ as __all__
+from .cann.ir import __doc__ as __doc__

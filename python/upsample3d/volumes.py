@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Volumes in files: read, up-sampled, and gradients brought back, from file to file."""
-
 from .files.notices import GridWarning, LabelWarning, VolumeWarning
 from .files.volumes import Volume, Written, backward, forward, read
+from .files.volumes import __doc__ as __doc__
 
 __all__ = [
     "GridWarning",
