@@ -38,7 +38,14 @@ def test_input_size_forward_is_compared(op):
 def test_a_plan_says_what_it_is():
     plan = up.Plan("nearest", SIZE, "f2", output_size=SHAPE[2:], num_threads=1)
     size = f"workspace_size={plan.workspace_size}"
-    assert repr(plan) == f"Plan('nearest', {SIZE} -> {SHAPE}, float16, NCDHW, {size})"
+    _, h, w = SHAPE[2:]
+    how = f"W lookup, tile {h} x {w}, threads=1"
+    assert repr(plan) == f"Plan('nearest', {SIZE} -> {SHAPE}, float16, NCDHW, {how}, {size})"
+    assert "W lanes" in repr(up.Plan("trilinear", (1, 4, 4, 4, 40), "f4", output_size=(4, 4, 9),
+                                     data_format="NDHWC"))  # fmt: skip
+    assert "W copy" in repr(up.Plan("trilinear", SIZE, "f4", output_size=SIZE[2:]))
+    nothing = up.Plan("nearest", (0, *SIZE[1:]), "f2", output_size=SHAPE[2:])
+    assert repr(nothing).endswith("float16, NCDHW, workspace_size=0)")
 
 
 @pytest.mark.parametrize("over", [0, 1])

@@ -121,6 +121,14 @@ class Band:
             hi - lo,
         )
 
+    def same(self, other: Band) -> bool:
+        """Whether both say the same, weight by weight."""
+        if self.sources != other.sources or (self.w is None) != (other.w is None):
+            return False
+        arrays = [(self.lo, other.lo), (self.hi, other.hi), (self.start, other.start)]
+        same = all(np.array_equal(mine, theirs) for mine, theirs in arrays)
+        return same and (self.w is None or np.array_equal(self.w, other.w))  # type: ignore[arg-type]
+
     def transposed(self) -> Band:
         """The band of the other direction: result k sums what source k went to, weights and all."""
         k = np.arange(self.sources)

@@ -17,7 +17,7 @@ from ..spec import layout, opspec
 from ..spec.layout import Five, Layout
 from ..spec.opspec import Allocation, Problem
 from ..spec.types import DataFormat, Element, Op, Rule, Scales, Sizes
-from . import buffers, schedule
+from . import buffers, schedule, w_pass
 from .buffers import Array
 from .schedule import Schedule
 
@@ -36,14 +36,16 @@ class Plan:
 
     shape, strides, out_shape and out_strides of the plan are in `data_format`. workspace_size:
     bytes, for each thread at most max(1 MiB, longest window along H + 2 rows of sums), and 64.
+    Plans of the same question are equal; a pickled one is planned anew where it is loaded.
     """
 
     __slots__ = (
-        "_allocation", "_job", "bands", "dtype", "layout", "out_shape", "out_strides",
+        "_allocation", "_cut_out", "_job", "bands", "dtype", "layout", "out_shape", "out_strides",
         "problem", "schedule", "shape", "strides", "workspace_size",
     )  # fmt: skip
 
     _allocation: Allocation | None
+    _cut_out: bool
     _job: levels.Job | None
     bands: tuple[Band, Band, Band]
     dtype: np.dtype[Any]
@@ -90,13 +92,15 @@ class Plan:
         self._set("out_shape", layout.pick(asked.result_shape, axes))
         self._set("out_strides", layout.pick(asked.result_strides, axes))
         self._set("_allocation", asked.allocation)
+        self._set("_cut_out", made is not None)
         self._set("_job", None)
         self._set("workspace_size", 0)
+        self._set("bands", made or _bands_of(asked))
         if not asked.empty:
-            self._schedule(asked, made or _bands_of(asked))
+            self._schedule(asked)
 
-    def _schedule(self, asked: Problem, axes: tuple[Band, Band, Band]) -> None:
-        d, h, w = axes
+    def _schedule(self, asked: Problem) -> None:
+        d, h, w = self.bands
         lies = layout.arrange(
             asked.dtype.code, asked.dtype.numpy.itemsize, asked.source_shape, asked.source_strides,
             asked.result_shape, asked.result_strides,
@@ -111,7 +115,6 @@ class Plan:
             realsize=asked.dtype.real.itemsize,
             max_threads=min(asked.num_threads or allowed, allowed),
         )
-        self._set("bands", (d, h, w))
         self._set("layout", lies)
         self._set("schedule", cut)
         self._set("workspace_size", opspec.checked_workspace(cut.workspace_size))
@@ -239,10 +242,43 @@ class Plan:
 
     def __repr__(self) -> str:
         asked = self.problem
+        how = ""
+        if self._job is not None:
+            cut, tiles = self.schedule, self.schedule.tiles
+            form = "copy" if cut.sch_id == 0 else w_pass.NAMES[tiles.w_form]
+            how = f", W {form}, tile {tiles.h_run} x {tiles.w_run}, threads={cut.threads}"
         return (
             f"Plan({asked.op!r}, {self.shape} -> {self.out_shape}, {asked.dtype.name}, "
-            f"{asked.data_format}, workspace_size={self.workspace_size})"
+            f"{asked.data_format}{how}, workspace_size={self.workspace_size})"
         )
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Plan:
+            return NotImplemented
+        if self.problem != other.problem or self._cut_out != other._cut_out:
+            return False
+        return not self._cut_out or all(
+            one.same(another) for one, another in zip(self.bands, other.bands, strict=True)
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.problem)
+
+    def __copy__(self) -> Plan:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Plan:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _planned_anew, (self.problem, self.bands if self._cut_out else None)
+
+
+def _planned_anew(asked: Problem, made: tuple[Band, Band, Band] | None) -> Plan:
+    """The Plan of a pickled one's question, scheduled for this process."""
+    plan = object.__new__(Plan)
+    cpu.in_default_mode(plan._adopt, asked, made)
+    return plan
 
 
 def _bands_of(asked: Problem) -> tuple[Band, Band, Band]:

@@ -14,6 +14,9 @@ W_NONE, W_LANES, W_COLUMNS, W_LOOKUP = 0, 1, 2, 3
 """How the W pass runs: not at all, along lanes, over rows turned into columns, or by looking lanes
 up (job.h)."""
 
+NAMES = "none", "lanes", "columns", "lookup"
+"""What a Plan calls these."""
+
 MOST_TERMS = 6
 """Terms that are looked up at most."""
 
