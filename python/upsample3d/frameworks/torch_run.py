@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from ..plan import buffers, schedule
-from ..plan.plan import Plan
+from ..plan.plan import Admission, Plan
 from ..spec.errors import ParameterError, ParameterTypeError
 from ..spec.types import Op
 
@@ -159,6 +159,9 @@ def _fuses() -> bool:
     return bool(found[0, 0, 0, 0, 20] == 1)
 
 
+_admit = Admission()
+
+
 # A Plan cannot be kept in plan.py's cache alone: asking it takes as long as a small call's kernel.
 @lru_cache(maxsize=256)
 def _prepare(
@@ -202,4 +205,5 @@ def _prepare(
         )  # fmt: skip
     except (ParameterError, ParameterTypeError):
         return None
+    plan = _admit(plan, _prepare.cache_clear)
     return plan, size, made, _span(shape, stride) * item

@@ -121,6 +121,11 @@ class Band:
             hi - lo,
         )
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its arrays."""
+        return sum(a.nbytes for a in (self.lo, self.hi, self.start, self.w) if a is not None)
+
     def same(self, other: Band) -> bool:
         """Whether both say the same, weight by weight."""
         if self.sources != other.sources or (self.w is None) != (other.w is None):
