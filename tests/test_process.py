@@ -109,7 +109,7 @@ def test_closed_pipe(folder, arguments, status, both):
 def test_files_get_no_numbers_of_streams(tmp_path):
     """What the runtime of OpenMP says on descriptor 2 would go into such a file."""
     program = (
-        "import os; from upsample3d import process; process._open_descriptors();"
+        "import os; from upsample3d.files import process; process._open_descriptors();"
         "open('number', 'w').write(str(os.open('number', os.O_RDONLY)))"
     )
     line = f"{sys.executable} -c {shlex.quote(program)} <&- >&- 2>&-"

@@ -120,7 +120,7 @@ def count():
         os.kill(os.getpid(), signal.SIGINT)
 
 def imported(event, arguments):
-    module = "upsample3d.commands.start"
+    module = "upsample3d.commands"
     if event == "import" and "upsample3d" in sys.modules and arguments[0] != module:
         count()
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """3-D up-sampling and its gradients on CPUs: fast, and with bits that never change."""
 
-from .commands import start as _start  # before all else, even __future__: see there
+from . import commands as _commands  # before all else, even __future__: see there
 
 # isort: split
 from importlib import import_module as _import_module
@@ -14,7 +14,7 @@ from .kernel.wait_policy import cpu as _cpu  # before what needs the kernels: it
 try:
     from .kernel import levels as _levels
 except ImportError as _failure:
-    _start.refuse(_failure)
+    _commands.refuse(_failure)
     raise
 from .functional import (
     bands,

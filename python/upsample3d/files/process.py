@@ -162,7 +162,7 @@ def plain_warnings() -> Iterator[None]:
             file: TextIO | None = None,
             line: str | None = None,
         ) -> None:
-            if category.__module__.partition(".")[0] == __package__:
+            if category.__module__.partition(".")[0] == __package__.partition(".")[0]:
                 say(f"warning: {message}")
             elif sys.warnoptions:
                 shown(message, category, filename, lineno, file, line)
