@@ -224,7 +224,7 @@ def test_names_that_one_file_owns(name):
 
 
 def test_only_vectors_h_asks_for_instructions():
-    sources = [*ROOT.glob("include/**/*.h"), *ROOT.glob("pyx/*"), *PACKAGE.rglob("*.py*")]
+    sources = [*ROOT.glob("include/**/*.h"), *ROOT.glob("pyx/*.p*"), *modules()]
     users = {path.name for path in sources if "__AVX" in path.read_text()}
     assert users == {"vectors.h"}
 

@@ -14,7 +14,7 @@ import pytest
 
 import upsample3d as up
 from upsample3d.aclnn import aclGetRecentErrMsg, aclnnUpsampleNearest3dBackwardGetWorkspaceSize
-from upsample3d.plan import buffers, plan
+from upsample3d.plan import buffers, cache
 
 SOURCE = np.random.default_rng(0).random((2, 3, 8, 10, 12), np.float32)
 SIZE, DOWN = (2, 3, 4, 5, 6), (4, 5, 6)
@@ -52,7 +52,7 @@ def test_each_request(name, ever, monkeypatch):
     call = CALLS[name]
     wanted = call().tobytes()
     aclnnUpsampleNearest3dBackwardGetWorkspaceSize(*[None] * 7)
-    message, kept = aclGetRecentErrMsg(), plan.cached.cache_info().currsize
+    message, kept = aclGetRecentErrMsg(), cache.cached.cache_info().currsize
     for k in range(1, 10):
         requests = Requests(k, ever)
         with monkeypatch.context() as patch:
@@ -67,7 +67,7 @@ def test_each_request(name, ever, monkeypatch):
         assert requests.count == k
         assert call().tobytes() == wanted
         assert aclGetRecentErrMsg() == message
-        assert plan.cached.cache_info().currsize == kept
+        assert cache.cached.cache_info().currsize == kept
     assert result.tobytes() == wanted
     assert requests.count == k - 1 == REQUESTS.get(name, 2)
 
@@ -148,7 +148,7 @@ import numpy as np
 import _testcapi
 import upsample3d as up
 import upsample3d.aclnn as acl
-from upsample3d.plan import plan
+from upsample3d.plan import cache
 source = np.random.default_rng(0).random((2, 3, 8, 10, 12), np.float32)
 size = (2, 3, 4, 5, 6)
 
@@ -163,7 +163,7 @@ def new_plan():
     return made(source)
 
 def first_time():
-    plan.cached.cache_clear()
+    cache.cached.cache_clear()
     return up.trilinear_backward(source, size)
 
 def again():

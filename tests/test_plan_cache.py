@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import upsample3d as up
-from upsample3d.plan import plan
+from upsample3d.plan import cache
 
 LONG = """
 import os
@@ -37,15 +37,15 @@ def test_long_plans_do_not_fill_the_memory():
 
 
 def test_short_plans_are_kept_and_long_ones_displace_them(monkeypatch):
-    plan.cached.cache_clear()
-    monkeypatch.setattr(plan, "_admit", plan.Admission())
-    monkeypatch.setattr(plan, "KEPT_BYTES", 1500)
+    cache.cached.cache_clear()
+    monkeypatch.setattr(cache, "_admit", cache.Admission())
+    monkeypatch.setattr(cache, "KEPT_BYTES", 1500)
     source = np.ones((1, 1, 2, 2, 2), np.float32)
     kept = []
     for side in (3, 4, 5, 3, 4, 5, 40, 5):
         up.nearest(source, output_size=(side,) * 3)
-        kept.append(plan.cached.cache_info().currsize)
+        kept.append(cache.cached.cache_info().currsize)
     # One Band for all axes, 24 bytes a result and 8: 80, 104, 128; then 968; all 3 hits: 0.
     assert kept == [1, 2, 3, 3, 3, 3, 4, 4]
     up.nearest(source, output_size=(41, 41, 41))
-    assert plan.cached.cache_info().currsize == 1
+    assert cache.cached.cache_info().currsize == 1

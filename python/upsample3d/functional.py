@@ -12,7 +12,8 @@ from .geometry.bands import Band
 from .kernel import cpu
 from .plan import buffers, schedule
 from .plan.buffers import Array
-from .plan.plan import Plan, cached
+from .plan.cache import cached
+from .plan.plan import Plan
 from .spec import arguments, opspec
 from .spec.errors import ParameterError, ParameterTypeError
 from .spec.types import DataFormat, Element, Number, Op, Rule, Scales, Sizes

@@ -13,7 +13,8 @@ import numpy as np
 import torch
 
 from ..plan import buffers, schedule
-from ..plan.plan import Admission, Plan
+from ..plan.cache import Admission
+from ..plan.plan import Plan
 from ..spec.errors import ParameterError, ParameterTypeError
 from ..spec.types import Op
 

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,6 @@ from ..spec.types import DataFormat, Element, Op, Rule, Scales, Sizes
 from . import buffers, schedule, w_pass
 from .buffers import Array
 from .schedule import Schedule
-
-KEPT_BYTES = 80_000_000
-"""Bytes of bands that a cache of plans keeps; the kernel's tables take up to 0.5 times as much."""
 
 _AS_THEY_ARE = (0, 1, 2, 3, 4)
 
@@ -290,47 +286,3 @@ def _bands_of(asked: Problem) -> tuple[Band, Band, Band]:
     found = {axis: bands(asked.op, *axis, *rule) for axis in set(asked.axes)}
     d, h, w = (found[axis] for axis in asked.axes)
     return d, h, w
-
-
-class Admission:
-    """Empties a cache of plans before their bands take more than KEPT_BYTES."""
-
-    def __init__(self) -> None:
-        self.kept = 0
-
-    def __call__(self, plan: Plan, clear: Callable[[], None]) -> Plan:
-        size = sum({id(band): band.nbytes for band in plan.bands}.values())
-        if self.kept + size > KEPT_BYTES:
-            clear()
-            self.kept = 0
-        self.kept += size
-        return plan
-
-
-_admit = Admission()
-
-
-@lru_cache(maxsize=256, typed=True)
-def cached(
-    op: Op,
-    shape: tuple[int, ...],
-    dtype: np.dtype[Any],
-    strides: tuple[int, ...],
-    out_strides: tuple[int, ...] | None,
-    input_size: tuple[int, ...] | None,
-    output_size: tuple[int, ...] | None,
-    scales: Any,
-    align_corners: bool,
-    data_format: DataFormat,
-    rule: Rule,
-    schedule: int | None,
-    num_threads: int | None,
-    allowed_threads: int,
-) -> Plan:
-    """The Plan for these arguments, kept for the next call; allowed_threads tells them apart."""
-    plan = Plan(
-        op, shape, dtype, strides=strides, out_strides=out_strides, input_size=input_size,
-        output_size=output_size, scales=scales, align_corners=align_corners,
-        data_format=data_format, rule=rule, schedule=schedule, num_threads=num_threads,
-    )  # fmt: skip
-    return _admit(plan, cached.cache_clear)
