@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = ("python", "pyx", "include", "tests", "bench")
+FOLDERS = ("python", "pyx", "include", "tests", "bench", "docs")
 FILES = ("README.md", "SECURITY.md", "CHANGELOG.md", "LICENSE", "pyproject.toml", "setup.py")
 DIRECTIVES = ("boundscheck=False", "wraparound=False", "cdivision=True")
 FLAGS = ("-std=c++17", "-fopenmp", "-ffp-contract=off", "-fno-math-errno")

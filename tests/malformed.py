@@ -2,7 +2,7 @@
 """Random calls that are wrong, through every door: what comes back is documented, nothing written.
 
 Doors: the functions, Plan, the operators in two phases, their IR, the tilings, and the command
-line, all in process. By hand, as many as wanted from a seed on (README says how to do it under
+line, all in process. By hand, as many as wanted from a seed on (docs/testing.md says how, under
 sanitizers):
 
     python tests/malformed.py 200000 [SEED]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What README shows is what happens."""
+"""What README and docs/ show is what happens."""
 
 from __future__ import annotations
 
@@ -16,8 +16,26 @@ import upsample3d as up
 from upsample3d import graph
 from upsample3d.__main__ import main
 
-README = (Path(__file__).parent.parent / "README.md").read_text()
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in (
+    "usage", "volumes", "torch", "cann", "numerics", "speed", "threads", "testing", "architecture",
+))]  # fmt: skip
+"""In the order in which their code is run, one upon the other."""
+
+README = "\n".join(page.read_text() for page in PAGES)
 COMMANDS = re.findall(r"^\$ upsample3d (.*?[^\\])\n(.*?)(?=^\$|^```)", README, flags=re.M | re.S)
+
+
+def test_readme_is_short_and_every_page_is_run():
+    assert len(PAGES[0].read_text().splitlines()) <= 150
+    assert set((ROOT / "docs").glob("*.md")) == set(PAGES[1:])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_lead_to_files(page):
+    links = re.findall(r"\]\(([^)]+)\)", page.read_text())
+    assert all((page.parent / link).exists() for link in links), links
+    assert links or page.parent.name == "docs"
 
 
 def test_doctest():

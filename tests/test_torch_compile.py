@@ -166,7 +166,7 @@ def test_strict_strides_hold_for_graphs_of_either_time(runs):
 
 
 def test_compiled_f_interpolate_is_not_reached_and_not_broken(runs):
-    """README says so: torch.compile takes F.interpolate apart before kernels are looked up."""
+    """docs/torch.md: torch.compile takes F.interpolate apart before kernels are looked up."""
     x = torch.randn(1, 3, 3, 3, 3).contiguous(memory_format=LAST)
     wanted = step(Decoder(F.interpolate, "trilinear"), x)
     with backend.enabled():

@@ -49,7 +49,7 @@ def enable(*, keep_format: bool = True) -> None:
     types, empty tensors, wrong arguments and their errors. Results equal PyTorch's, index for index
     (trilinear within rounding). keep_format: the gradient of a channels_last_3d grad_output is
     channels_last_3d; False: for the nearest modes it is NCDHW, as PyTorch makes it. Graphs that
-    torch.compile has made are not changed: see README. May be repeated; the last call counts.
+    torch.compile has made stay as they are: docs/torch.md. May be repeated; the last call counts.
 
     Forked workers inherit it. Those that are spawned, or that a fork server starts, do not, and
     they run nothing that stands under `if __name__ == "__main__"`: see enable_worker.
