@@ -12,7 +12,7 @@ of single kernels there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,7 @@ class Band:
     start: int64, [results + 1], offsets into w.
     w: flat weights in the accumulator's type, none of them 0; None where all are one.
     sources: the length of the source axis.
+    reached: how many results have sources. kind: SUM, PICK or SAME.
     """
 
     lo: Indices
@@ -52,21 +53,18 @@ class Band:
     start: Indices
     w: Weights | None
     sources: int
+    reached: int = field(init=False)
+    kind: int = field(init=False)
 
     def __post_init__(self) -> None:
         for array in (self.lo, self.hi, self.start, self.w):
             if array is not None:
                 array.flags.writeable = False  # a kernel reads them without asking again
-
-    @property
-    def reached(self) -> int:
-        """How many results have sources."""
-        return int(np.count_nonzero(self.hi > self.lo))
-
-    @property
-    def kind(self) -> int:
-        """SUM, PICK or SAME."""
         terms = self.hi - self.lo
+        object.__setattr__(self, "reached", int(np.count_nonzero(terms > 0)))
+        object.__setattr__(self, "kind", self._kind(terms))
+
+    def _kind(self, terms: Indices) -> int:
         if self.w is not None or (terms[: self.reached] != 1).any():  # the others are 0 then
             return SUM
         if not len(self.lo) == self.reached == self.sources:
