@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from aclnn_calls import LAST, OPS, arguments
 from strange import ERRORS, NUMBERS, STRANGE, TENSORS, NamelessError, Unspeakable, raising
-from test_aclnn_checks import LAST, OPS, arguments
 from test_aclnn_fuzz import POSITIONS, STATUSES, pixels
 
 import upsample3d as up

@@ -11,7 +11,7 @@ import warnings
 
 import ml_dtypes
 import numpy as np
-from test_aclnn_checks import INF, NAN, NDHWC, OPS, arguments, tensor
+from aclnn_calls import INF, NAN, NDHWC, OPS, arguments, tensor
 
 from upsample3d import aclnn
 from upsample3d.aclnn import AclTensor, aclDataType, aclFormat

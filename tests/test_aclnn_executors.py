@@ -10,7 +10,7 @@ import weakref
 
 import numpy as np
 import pytest
-from test_aclnn_checks import OPS, arguments, each_op
+from aclnn_calls import OPS, arguments, each_op
 from test_aclnn_run import I_SIDE, INVALID, NULL, O_SIDE, OK, RUNTIME, bits, call, gradient, ready
 
 import upsample3d as up

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from aclnn_calls import LAST, OPS, arguments, each_op
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strange import NUMBERS, STRANGE, TENSORS, Liar, Unspeakable, raising
-from test_aclnn_checks import LAST, OPS, arguments, each_op
 
 import upsample3d as up
 from upsample3d import aclnn

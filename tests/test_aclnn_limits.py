@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_aclnn_checks import HUGE, INF, OPS, arguments, each_op
+from aclnn_calls import HUGE, INF, OPS, arguments, each_op
 
 import upsample3d as up
 from upsample3d import aclnn

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from test_aclnn_checks import arguments, each_op
+from aclnn_calls import arguments, each_op
 
 from upsample3d import aclnn
 from upsample3d.aclnn import aclCreateTensor, aclDataType, aclFormat

@@ -7,7 +7,7 @@ import ml_dtypes
 import numpy as np
 import oracle
 import pytest
-from test_aclnn_checks import INF, NCDHW, NDHWC, OPS
+from aclnn_calls import INF, NCDHW, NDHWC, OPS
 from test_aclnn_run import ND, as_ncdhw, in_format, run
 from test_opscv import CASES, gradient, parts, source_bytes
 

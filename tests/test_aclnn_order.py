@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from test_aclnn_checks import HUGE, NCDHW, NDHWC, OK, OPS, I, N, answer, arguments, each_op, same
+from aclnn_calls import HUGE, NCDHW, NDHWC, OK, OPS, I, N, answer, arguments, each_op, same
 
 from upsample3d import aclnn
 from upsample3d.aclnn import AclTensor, aclDataType, aclFormat

@@ -11,7 +11,7 @@ import tracemalloc
 import numpy as np
 import oracle
 import pytest
-from test_aclnn_checks import NCDHW, NDHWC, OPS, arguments, each_op, tensor
+from aclnn_calls import NCDHW, NDHWC, OPS, arguments, each_op, tensor
 from test_agnostic import FTZ_DAZ, Mode, x86
 
 import upsample3d as up

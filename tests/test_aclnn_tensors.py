@@ -6,7 +6,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from test_aclnn_checks import OPS, arguments, tensor
+from aclnn_calls import OPS, arguments, tensor
 from test_aclnn_run import (
     I_SIDE,
     INVALID,

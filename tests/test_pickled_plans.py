@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import upsample3d as up
+from upsample3d.spec import opspec
 
 SMALL, LARGE = (2, 3, 4, 5, 6), (2, 3, 7, 9, 17)
 F4 = (3 * 4 * 5 * 6 * 8, 4 * 5 * 6 * 8, 5 * 6 * 8, 6 * 8, 8)
@@ -123,3 +124,16 @@ def test_an_empty_plan_is_whole(name):
     assert slices[:2] == (slice(0, n), slice(0, c))
     assert slices[2:] == full.sources(((0, 2), (0, 3), *within))[2:]
     assert plan(np.zeros(plan.shape, "f4")).shape == plan.out_shape
+
+
+def test_an_empty_plan_of_any_size_is_no_work(monkeypatch):
+    """Its windows would take more memory than there is; nobody asks for them."""
+    monkeypatch.setattr(opspec, "_memory", lambda: 1000)
+    plan = up.Plan("nearest", (0, 1, 1, 1, 1), "f4", output_size=(1, 1, 2000))
+    assert plan.out_shape == (0, 1, 1, 1, 2000)
+    assert plan.nbytes == 0
+    with pytest.raises(MemoryError, match="bytes to plan"):
+        plan.bands  # noqa: B018
+    monkeypatch.undo()
+    assert len(plan.bands[2].lo) == 2000
+    assert plan.nbytes > 0

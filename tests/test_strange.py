@@ -8,8 +8,8 @@ import warnings
 
 import numpy as np
 import pytest
+from aclnn_calls import OPS, arguments, each_op
 from strange import ERRORS, NUMBERS, STRANGE, TENSORS, Counts, Measure, raising
-from test_aclnn_checks import OPS, arguments, each_op
 from test_aclnn_fuzz import POSITIONS
 from test_agnostic import FTZ_DAZ, TO_ZERO, UPWARD, Mode, x86
 from test_graph import FIVE, TEN, every, refused

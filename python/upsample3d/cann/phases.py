@@ -15,8 +15,6 @@ at the last failure: neither reading nor success clears it. After a failure grad
 Scales count only where all three are > 0.
 """
 
-# ruff: noqa: F405 - acltypes' names stand in __all__, where type checkers look for them
-
 from __future__ import annotations
 
 from threading import Lock
@@ -28,7 +26,7 @@ from ..plan.buffers import Array
 from ..plan.plan import Plan
 from ..spec import layout
 from ..spec.errors import ParameterError, ParameterTypeError, RuntimeStateError, Status
-from . import messages
+from . import acltypes, messages
 from .acl import (
     AclTensor,
     Ints,
@@ -290,16 +288,4 @@ __all__ = [
     "aclnnUpsampleTrilinear3dBackwardGetWorkspaceSize",
     "documented_limit_violations",
 ]
-__all__ += [
-    "ACL_BF16", "ACL_BOOL", "ACL_COMPLEX32", "ACL_COMPLEX64", "ACL_COMPLEX128", "ACL_DOUBLE",
-    "ACL_DT_UNDEFINED", "ACL_FLOAT", "ACL_FLOAT4_E1M2", "ACL_FLOAT4_E2M1", "ACL_FLOAT6_E2M3",
-    "ACL_FLOAT6_E3M2", "ACL_FLOAT8_E4M3FN", "ACL_FLOAT8_E5M2", "ACL_FLOAT8_E8M0", "ACL_FLOAT16",
-    "ACL_FORMAT_FRACTAL_NZ", "ACL_FORMAT_FRACTAL_NZ_C0_2", "ACL_FORMAT_FRACTAL_NZ_C0_4",
-    "ACL_FORMAT_FRACTAL_NZ_C0_8", "ACL_FORMAT_FRACTAL_NZ_C0_16", "ACL_FORMAT_FRACTAL_NZ_C0_32",
-    "ACL_FORMAT_FRACTAL_Z", "ACL_FORMAT_HWCN", "ACL_FORMAT_NC", "ACL_FORMAT_NC1HWC0",
-    "ACL_FORMAT_NC1HWC0_C04", "ACL_FORMAT_NCDHW", "ACL_FORMAT_NCHW", "ACL_FORMAT_NCL",
-    "ACL_FORMAT_ND", "ACL_FORMAT_NDC1HWC0", "ACL_FORMAT_NDHWC", "ACL_FORMAT_NHWC",
-    "ACL_FORMAT_UNDEFINED", "ACL_FRACTAL_Z_3D", "ACL_HIFLOAT8", "ACL_INT4", "ACL_INT8",
-    "ACL_INT16", "ACL_INT32", "ACL_INT64", "ACL_STRING", "ACL_UINT1", "ACL_UINT8", "ACL_UINT16",
-    "ACL_UINT32", "ACL_UINT64", "aclDataType", "aclFormat",
-]  # fmt: skip
+__all__ += acltypes.__all__

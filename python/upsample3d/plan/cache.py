@@ -13,7 +13,7 @@ from ..spec.types import DataFormat, Op, Rule
 from .plan import Plan
 
 KEPT_BYTES = 80_000_000
-"""Bytes of bands that a cache of plans keeps; the kernel's tables take up to 0.5 times as much."""
+"""Bytes of plans that a cache keeps, as Plan.nbytes counts them."""
 
 
 class Admission:
@@ -23,11 +23,10 @@ class Admission:
         self.kept = 0
 
     def __call__(self, plan: Plan, clear: Callable[[], None]) -> Plan:
-        size = sum({id(band): band.nbytes for band in plan.bands}.values())
-        if self.kept + size > KEPT_BYTES:
+        if self.kept + plan.nbytes > KEPT_BYTES:
             clear()
             self.kept = 0
-        self.kept += size
+        self.kept += plan.nbytes
         return plan
 
 

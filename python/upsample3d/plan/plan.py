@@ -39,14 +39,14 @@ class Plan:
     """
 
     __slots__ = (
-        "_allocation", "_cut_out", "_job", "bands", "dtype", "layout", "out_shape", "out_strides",
+        "_allocation", "_bands", "_cut_out", "_job", "dtype", "layout", "out_shape", "out_strides",
         "problem", "schedule", "shape", "strides", "workspace_size",
     )  # fmt: skip
 
     _allocation: Allocation | None
+    _bands: tuple[Band, Band, Band] | None
     _cut_out: bool
     _job: levels.Job | None
-    bands: tuple[Band, Band, Band]
     dtype: np.dtype[Any]
     layout: Layout
     out_shape: Five
@@ -94,12 +94,26 @@ class Plan:
         self._set("_cut_out", made is not None)
         self._set("_job", None)
         self._set("workspace_size", 0)
-        self._set("bands", made or _bands_of(asked))
+        self._set("_bands", made)
         if not asked.empty:
-            self._schedule(asked)
+            self._schedule(asked, self.bands)
 
-    def _schedule(self, asked: Problem) -> None:
-        d, h, w = self.bands
+    @property
+    def bands(self) -> tuple[Band, Band, Band]:
+        """The Bands of D, H and W; those of a plan for N = 0 or C = 0 are made when asked for."""
+        made = self._bands
+        if made is None:
+            made = cpu.in_default_mode(_bands_of, self.problem)
+            self._set("_bands", made)
+        return made
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the bands it holds; the kernel's tables take up to 0.5 times as much."""
+        return sum({id(band): band.nbytes for band in self._bands or ()}.values())
+
+    def _schedule(self, asked: Problem, axes: tuple[Band, Band, Band]) -> None:
+        d, h, w = axes
         lies = layout.arrange(
             asked.dtype.code, asked.dtype.numpy.itemsize, asked.source_shape, asked.source_strides,
             asked.result_shape, asked.result_strides,
