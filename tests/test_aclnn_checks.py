@@ -11,9 +11,25 @@ import math
 import numpy as np
 import pytest
 from aclnn_calls import (
-    BF16, DOUBLE, FLOAT16, HUGE, INF, LAST, NAN, NCDHW, NDHWC, OK, OPS, SCALED,
-    I, N, answer, arguments, each_op, same,
-)  # fmt: skip
+    BF16,
+    DOUBLE,
+    FLOAT16,
+    HUGE,
+    INF,
+    LAST,
+    NAN,
+    NCDHW,
+    NDHWC,
+    OK,
+    OPS,
+    SCALED,
+    I,
+    N,
+    answer,
+    arguments,
+    each_op,
+    same,
+)
 
 from upsample3d.aclnn import aclDataType, aclFormat
 
