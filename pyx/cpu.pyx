@@ -5,7 +5,9 @@ import os
 
 cdef extern from *:
     """
+    #include <atomic>
     #include <chrono>
+    #include <stdlib.h>
     #ifdef _OPENMP
     #include <omp.h>
     #define UPSAMPLE3D_OPENMP _OPENMP
@@ -20,6 +22,7 @@ cdef extern from *:
     #include <dlfcn.h>
     #include <pthread.h>
     #include <sched.h>
+    #include <sys/resource.h>
     #define AT_FORK(child) pthread_atfork(NULL, NULL, child)
 
     #if defined(__linux__)
@@ -42,11 +45,19 @@ cdef extern from *:
     typedef struct {
         pthread_mutex_t *gate;
         long number;
+        std::atomic<int> settled;
     } visitor_t;
 
     static void *wait_at_gate(void *argument) {
         visitor_t *visitor = (visitor_t *)argument;
         visitor->number = thread_number();
+    #if defined(KMP_VERSION_MAJOR)
+        /* LLVM's threads call malloc as they start, for which glibc reserves 64 MB a thread: it
+         * keeps those of ours for them. */
+        void *volatile memory = malloc(1);
+        free(memory);
+    #endif
+        visitor->settled = 1;
         pthread_mutex_lock(visitor->gate);
         pthread_mutex_unlock(visitor->gate);
         return NULL;
@@ -56,12 +67,13 @@ cdef extern from *:
      * started, wait at the gate, which the last one opens, and are gone when this returns. */
     static int startable_beside(int most, const pthread_attr_t *like, pthread_mutex_t *gate) {
         pthread_t thread;
-        visitor_t visitor = {gate, 0};
+        visitor_t visitor = {gate, 0, {0}};
         int more;
         if (most == 0 || pthread_create(&thread, like, wait_at_gate, &visitor) != 0) {
             pthread_mutex_unlock(gate);
             return 0;
         }
+        while (!visitor.settled) sched_yield();
         more = startable_beside(most - 1, like, gate);
         pthread_join(thread, NULL);
         wait_for_end(visitor.number);
@@ -84,6 +96,18 @@ cdef extern from *:
         pthread_attr_destroy(&like);
         return found;
     }
+    /* Threads of the first region in which OpenMP starts some of its own. Where memory is short,
+     * one of LLVM's is through with malloc, which may reserve 64 MB in vain for a moment, before
+     * the next one starts. */
+    static int first_team(int all, int one_more) {
+    #if defined(KMP_VERSION_MAJOR)
+        struct rlimit memory;
+        if (getrlimit(RLIMIT_AS, &memory) != 0 || memory.rlim_cur != RLIM_INFINITY) return one_more;
+    #endif
+        (void)one_more;
+        return all;
+    }
+
     /* The file that OpenMP's functions come from. */
     static const char *openmp_file(void) {
         Dl_info info;
@@ -91,6 +115,7 @@ cdef extern from *:
     }
     #else
     #define AT_FORK(child) 0
+    static int first_team(int all, int) { return all; }
     static int startable(int most, size_t) { return most; }
     static const char *openmp_file(void) { return ""; }
     #endif
@@ -103,7 +128,7 @@ cdef extern from *:
      * last one, threads are started and joined here, with one to spare, and a region without work
      * lets OpenMP start its own while nobody else of ours does. */
     static int start_team(int wanted, size_t stack) {
-        int more = wanted - (omp_get_dynamic() ? 1 : team), found;
+        int more = wanted - (omp_get_dynamic() ? 1 : team), found, size;
         if (more > 0 && patience > 0) {
             patience--;
             wanted -= more;
@@ -114,10 +139,12 @@ cdef extern from *:
                 patience = 100;
             }
     #ifdef _OPENMP
-            #pragma omp parallel num_threads(wanted)
-            {
-                volatile char here = 1;  /* else the compiler leaves the region out */
-                (void)here;
+            for (size = first_team(wanted, team + 1); size <= wanted; size++) {
+                #pragma omp parallel num_threads(size)
+                {
+                    volatile char here = 1;  /* else the compiler leaves the region out */
+                    (void)here;
+                }
             }
     #endif
         }
