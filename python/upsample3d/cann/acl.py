@@ -17,20 +17,11 @@ import numpy as np
 from ..plan import buffers
 from ..plan.buffers import Array
 from ..spec import layout
+from ..spec.arguments import int64, int64s, reading, text
 from ..spec.errors import ParameterError, ParameterTypeError
+from ..spec.words import described
 from .acltypes import ACL_FORMAT_NCDHW, OF_NUMPY, aclDataType, aclFormat
-from .messages import (
-    MOST_READ,
-    aclnnStatus,
-    int64,
-    integers,
-    kind,
-    member,
-    not_null,
-    reading,
-    refuse,
-    told,
-)
+from .messages import aclnnStatus, member, not_null, refuse
 
 Sizes = tuple[int, ...]
 Ints = Sequence[int] | np.ndarray[Any, np.dtype[np.integer[Any]]]
@@ -61,7 +52,7 @@ class AclTensor:
             if not issubclass(type(array), np.ndarray) or issubclass(
                 type(array), np.ma.MaskedArray
             ):
-                raise ParameterTypeError(f"array is a {kind(array)}, wanted a NumPy array")
+                raise ParameterTypeError(f"array is {described(array)}, wanted a NumPy array")
             with reading("array", array, "a NumPy array"):
                 view = np.ndarray.view(array, np.ndarray)
             if view.dtype not in OF_NUMPY:
@@ -119,14 +110,16 @@ def aclCreateTensor(
     try:
         shape, storage = _sizes("viewDims", view_dims), _sizes("storageDims", storage_dims)
         dtype = member("dataType", data_type, aclDataType).numpy
-        given = layout.contiguous(shape, 1) if strides is None else _axes("strides", strides)
+        if strides is None:
+            strides = layout.contiguous(shape, 1)
+        given = int64s("strides", strides, whole=True)
         if len(given) != len(shape):
             raise ParameterError(f"strides has {len(given)} elements, wanted {len(shape)}")
         steps = tuple(s if size > 1 else 1 for s, size in zip(given, shape, strict=True))
         first = int64("offset", offset)
         _check_inside(shape, steps, first, math.prod(storage))
         memory = _memory(data, math.prod(storage), dtype)
-        with reading("viewDims", shape, f"sizes that NumPy can hold, not {told(shape)}"):
+        with reading("viewDims", shape, f"sizes that NumPy can hold, not {text(shape)}"):
             view: Array = np.ndarray(
                 shape, dtype, memory, first * dtype.itemsize, [s * dtype.itemsize for s in steps]
             )
@@ -155,7 +148,7 @@ def aclCreateIntArray(value: Ints | None, size: int) -> Sizes | None:
     """The first `size` of up to 64 numbers, or None. (The operators take any sequence of ints.)"""
     try:
         not_null("value", value)
-        numbers, count = integers("value", value), int64("size", size)
+        numbers, count = int64s("value", value), int64("size", size)
         if not 0 <= count <= len(numbers):
             raise ParameterError(f"size is {count}, wanted 0 to {len(numbers)} for this value")
         return numbers[:count]
@@ -168,7 +161,7 @@ def aclDestroyIntArray(array: Ints | None) -> aclnnStatus:
     """Ends an int array: nothing to do but to refuse what is none."""
     try:
         not_null("array", array)
-        integers("array", array)
+        int64s("array", array)
     except Exception as error:
         return refuse(error, "aclDestroyIntArray")
     return aclnnStatus.ACLNN_SUCCESS
@@ -178,7 +171,7 @@ def tensor_of(name: str, given: Any) -> AclTensor:
     """A copy of a tensor, which outlives the destruction of the given one."""
     not_null(name, given)
     if type(given) is not AclTensor:
-        raise ParameterTypeError(f"{name} is a {kind(given)}, wanted an AclTensor")
+        raise ParameterTypeError(f"{name} is {described(given)}, wanted an AclTensor")
     with reading(name, given, "a tensor made by aclCreateTensor or AclTensor.from_array"):
         tensor = replace(given)
     if tensor.view is None:
@@ -192,17 +185,10 @@ def tensor_of(name: str, given: Any) -> AclTensor:
     return tensor
 
 
-def _axes(name: str, given: Any) -> Sizes:
-    numbers = integers(name, given, MOST_READ + 1)
-    if len(numbers) > MOST_READ:
-        raise ParameterError(f"{name} has more than {MOST_READ} elements, wanted at most that")
-    return numbers
-
-
 def _sizes(name: str, given: Any) -> Sizes:
-    sizes = _axes(name, given)
+    sizes = int64s(name, given, whole=True)
     if min(sizes, default=0) < 0:
-        raise ParameterError(f"{name} is {told(sizes)}, wanted sizes >= 0")
+        raise ParameterError(f"{name} is {text(sizes)}, wanted sizes >= 0")
     return sizes
 
 
@@ -215,7 +201,7 @@ def _check_inside(shape: Sizes, steps: Sizes, first: int, storage: int) -> None:
         low, high = first, first - 1
     if low < 0 or high >= storage:
         raise ParameterError(
-            f"offset is {first}, strides are {told(steps)}: the view has elements {low} to {high}, "
+            f"offset is {first}, strides are {text(steps)}: the view has elements {low} to {high}, "
             f"wanted 0 to {_count(storage - 1)}, those of storageDims"
         )
 
@@ -248,7 +234,7 @@ def _storage(data: Any, dtype: np.dtype[Any]) -> Array:
         array: Array = np.ndarray.view(data, np.ndarray)
     if not array.flags.c_contiguous:
         raise ParameterError(
-            f"tensorData has strides of {told(array.strides)} bytes for {told(array.shape)}, "
+            f"tensorData has strides of {text(array.strides)} bytes for {text(array.shape)}, "
             "wanted the contiguous array under it, with strides and offset, or AclTensor.from_array"
         )
     if array.itemsize not in (1, dtype.itemsize):

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..plan import buffers
 from ..plan.buffers import Array
-from ..spec import layout
+from ..spec import arguments, layout
 from ..spec.arguments import MOST, MOST_SCALE
 from ..spec.errors import ParameterError
 from ..spec.types import DataFormat, Op
@@ -109,13 +109,13 @@ def read(
     call = Call(
         operator,
         _described(source),
-        messages.integers("outputSize", output_size),
-        messages.integers("inputSize", input_size),
-        messages.boolean("alignCorners", align_corners),
+        arguments.int64s("outputSize", output_size),
+        arguments.int64s("inputSize", input_size),
+        arguments.boolean("alignCorners", align_corners),
         (
-            messages.double("scalesD", d),
-            messages.double("scalesH", h),
-            messages.double("scalesW", w),
+            arguments.double("scalesD", d),
+            arguments.double("scalesH", h),
+            arguments.double("scalesW", w),
         ),
         _described(result := tensor_of("gradInput", grad_input)),
     )
@@ -176,7 +176,7 @@ def grad_out_rank(call: Call) -> str | None:
     """gradOut has five dimensions."""
     shape = call.grad_out.shape
     if len(shape) != 5:
-        return f"gradOut has shape {messages.told(shape)}, wanted 5 dimensions"
+        return f"gradOut has shape {arguments.text(shape)}, wanted 5 dimensions"
     return None
 
 
@@ -184,7 +184,7 @@ def output_size_length(call: Call) -> str | None:
     """outputSize is D, H, W."""
     size = call.output_size
     if len(size) != 3:
-        return f"outputSize is {messages.told(size)}, wanted 3 elements, D, H, W"
+        return f"outputSize is {arguments.text(size)}, wanted 3 elements, D, H, W"
     return None
 
 
@@ -192,7 +192,7 @@ def input_size_length(call: Call) -> str | None:
     """inputSize is N, C, D, H, W."""
     size = call.input_size
     if len(size) != 5:
-        return f"inputSize is {messages.told(size)}, wanted 5 elements, N, C, D, H, W"
+        return f"inputSize is {arguments.text(size)}, wanted 5 elements, N, C, D, H, W"
     return None
 
 
@@ -308,7 +308,7 @@ def _misshapen(name: str, tensor: Tensor, wanted: Sizes, source: str) -> str | N
         return None
     where = [k for k in range(5) if len(have) == 5 and have[k] != wanted[k]]
     first = f", first at index {where[0]}" if where else ""
-    given = f"{messages.told(have)} in {tensor.format.name}"
+    given = f"{arguments.text(have)} in {tensor.format.name}"
     return f"{name} has shape {given}, wanted {wanted}{first}, as {source}"
 
 

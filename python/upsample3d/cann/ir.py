@@ -47,16 +47,12 @@ from ..spec.errors import (
 )
 from ..spec.layout import Five
 from .attributes import Attribute, boolean, int64s, real, reals
-from .messages import told
 from .tiling import MIN_SUPPORT_SCALE
 
 _D = TypeVar("_D", bound=np.dtype[Any])
 
 Values = dict[str, Any]
 Gradient = Literal["nearest_exact_backward", "nearest_backward", "trilinear_backward"]
-
-
-_NOT_GIVEN = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,31 +141,32 @@ class Operator:
                 f"{self.name}: attributes are {arguments.text(values)} and "
                 f"{arguments.text(dict(named))}, wanted {names}, each once"
             )
-        given = {**dict(zip(names, values, strict=False)), **named}
-        for a in self.attributes:
-            given.setdefault(a.name, _NOT_GIVEN if a.default is None else a.default)
-        return {a.name: self._read(a, given[a.name]) for a in self.attributes}
+        given = {a.name: a.default for a in self.attributes if a.default is not None}
+        given |= {**dict(zip(names, values, strict=False)), **named}
+        return {a.name: self._read(a, given) for a in self.attributes}
 
-    def _read(self, attribute: Attribute, value: Any) -> Any:
+    def _read(self, attribute: Attribute, given: Mapping[str, Any]) -> Any:
+        name = attribute.name
+        if name not in given:
+            raise InferShapeError(f"{self.name}: {name} is not given, but required")
         try:
-            return attribute.read(value)
-        except MemoryError:
-            raise
-        except Exception:
-            shown = "not given" if value is _NOT_GIVEN else arguments.text(value)
-            raise InferShapeError(
-                f"{self.name}: {attribute.name} is {shown}, wanted {attribute.wanted}"
-            ) from None
+            return attribute.read(name, given[name])
+        except (ParameterError, ParameterTypeError) as error:
+            raise InferShapeError(f"{self.name}: {error}") from None
 
     def _infer(self, grad_output_shape: Any, attributes: Values) -> tuple[Five, tuple[float, ...]]:
         """The shape of grad_input, and three scales; those not given are 0."""
-        shape = self._of_length(5, "grad_output", self._read(_GRAD_OUTPUT, grad_output_shape))
+        shape = self._of_length(
+            5, "grad_output", self._read(_GRAD_OUTPUT, {"grad_output": grad_output_shape})
+        )
         size = self._of_length(5, "input_size", attributes["input_size"])
         output_size = self._or_empty(attributes["output_size"])
         scales = self._or_empty(sum((attributes[name] for name in self.scales), ()))
         neither = self.zeros_are_empty and not (output_size or scales)
         if self.by_scales and bool(output_size) == bool(scales) and not neither:
-            both = f"output_size is {told(output_size)}, scales are {told(scales)}"
+            both = (
+                f"output_size is {arguments.text(output_size)}, scales are {arguments.text(scales)}"
+            )
             none = f"neither output_size, which would be {shape[2:]}, nor scales is given"
             wanted = "wanted one of them" + " or neither" * self.zeros_are_empty
             raise InferShapeError(f"{self.name}: {both if scales else none}, {wanted}")
@@ -196,7 +193,7 @@ class Operator:
 
     def _of_length(self, count: int, name: str, numbers: tuple[Any, ...]) -> tuple[Any, ...]:
         if len(numbers) != count:
-            given = told(numbers)
+            given = arguments.text(numbers)
             raise InferShapeError(f"{self.name}: {name} is {given}, wanted {count} numbers")
         return numbers
 

@@ -14,8 +14,6 @@ from typing import Any, Literal
 from ..kernel import cpu
 from ..spec import arguments
 from ..spec.arguments import MOST
-from ..spec.errors import ParameterError
-from . import messages
 from .acl import AclTensor, Ints
 from .checks import OPERATORS, Call, check, input_size_length, output_size_length, read
 
@@ -51,11 +49,7 @@ def _violations(
     op: str, gradOut: Any, outputSize: Any, inputSize: Any, scales: Any, gradInput: Any
 ) -> list[str]:
     operator = OPERATORS[arguments.one_of("op", op, tuple(OPERATORS))]
-    factors = messages.sequence("scales", scales, "three numbers", 4)
-    if len(factors) != 3:
-        count = len(factors) if len(factors) < 3 else "more than 3"
-        raise ParameterError(f"scales has {count} elements, wanted three numbers, D, H, W")
-    d, h, w = factors
+    d, h, w = arguments.elements("scales", scales, 3, "3 numbers, of D, H, W", sized=True)
     call, _, _ = read(operator, gradOut, outputSize, inputSize, False, (d, h, w), gradInput)
     return broken(call)
 
@@ -82,7 +76,7 @@ def _broken(call: Call) -> Iterator[str]:
             yield f"{axis} of {name} is {size}, documented: at most 2^20 = {MOST_SIZE}"
     for name, tensor in (("gradOut", call.grad_out), ("gradInput", call.grad_input)):
         if 0 in tensor.shape:
-            yield f"{name} has shape {messages.told(tensor.shape)}, documented: no empty tensors"
+            yield f"{name} has shape {arguments.text(tensor.shape)}, documented: no empty tensors"
     elements = n * c * (o_d * o_h * o_w + i_d * i_h * i_w + o_d * o_h * i_w + o_d * i_h * i_w)
     size = elements * call.grad_out.dtype.numpy.itemsize
     if size >= MOST_BYTES:

@@ -24,8 +24,9 @@ from ..kernel import cpu
 from ..plan import buffers
 from ..plan.buffers import Array
 from ..plan.plan import Plan
-from ..spec import layout
+from ..spec import arguments, layout
 from ..spec.errors import ParameterError, ParameterTypeError, RuntimeStateError, Status
+from ..spec.words import described
 from . import acltypes, messages
 from .acl import (
     AclTensor,
@@ -247,19 +248,19 @@ def _run(operator: Operator, workspace: Any, workspace_size: Any, executor: Any)
 def _executor_of(given: Any) -> AclOpExecutor:
     messages.not_null("executor", given)
     if type(given) is not AclOpExecutor:
-        raise ParameterTypeError(f"executor is a {messages.kind(given)}, wanted an AclOpExecutor")
+        raise ParameterTypeError(f"executor is {described(given)}, wanted an AclOpExecutor")
     return given
 
 
 def _memory(workspace: Any, given: Any, needed: int, source: Array, out: Array) -> Array | None:
     """The workspace's bytes, as many as needed and as workspaceSize says; None where it says 0."""
-    size = messages.int64("workspaceSize", given)
+    size = arguments.int64("workspaceSize", given)
     if size < needed:
         raise ParameterError(f"workspaceSize is {size}, wanted at least {needed}")
     if size == 0:
         return None
     messages.not_null("workspace", workspace)
-    with messages.reading("workspace", workspace, "a writable contiguous buffer"):
+    with arguments.reading("workspace", workspace, "a writable contiguous buffer"):
         memory = buffers.bytes_of(workspace)
     return buffers.check_workspace(memory, size, source, out)
 

@@ -28,8 +28,7 @@ from numpy.typing import DTypeLike
 from ..kernel import cpu
 from ..spec import arguments, dtypes
 from ..spec.arguments import MOST_SCALE
-from ..spec.errors import ParameterError, ParameterTypeError, TilingError
-from . import messages
+from ..spec.errors import ParameterTypeError, TilingError
 from .tiling_data import (
     NEAREST_WORKSPACE,
     SIMT_THREADS,
@@ -101,12 +100,12 @@ def nearest_950(
     n_i, c_i, *i = _sizes("grad_input_shape", grad_input_shape)
     if (n_i, c_i) != (n, c):
         raise TilingError(f"grad_input has N, C = {n_i, c_i}, wanted grad_output's {n, c}")
-    if messages.sequence("input_size", input_size, "5 integers, or none", 1):
+    if arguments.sequence("input_size", input_size, "5 integers, or none", sized=True):
         attribute = _sizes("input_size", input_size)
         if attribute[2:] != (*i,):
             raise TilingError(f"input_size is {attribute}, wanted grad_input's D, H, W = {i}")
-    cores = _count("cores", cores, 1)
-    ub_size = _count("ub_size", ub_size, 2 * BLOCK)
+    cores = arguments.integer("cores", cores, 1)
+    ub_size = arguments.integer("ub_size", ub_size, 2 * BLOCK)
     real = _given_or(_three("scales", scales), o, i)
     c_dhw = c * math.prod(i)
     numel, ub_factor = n * c_dhw, 0
@@ -226,7 +225,7 @@ def _matrices(
     batch: int, passes: list[Pass], slide: int, itemsize: int, reserved: int, cores: int
 ) -> MatrixTiling:
     """The MatrixTiling of passes of D, H, W; if none is active, W is, as a product with ones."""
-    cores = _count("cores", cores, 1)
+    cores = arguments.integer("cores", cores, 1)
     if not any(p.active for p in passes):
         passes = [*passes[:2], replace(passes[2], active=True)]
     d, h, w = (p.shared(slide, cores) for p in passes)
@@ -269,7 +268,7 @@ def _ceil(x: np.float32) -> int:
 
 
 def _name(argument: str, given: Any) -> str:
-    """The name of a dtype; a string that NumPy does not know is one."""
+    """The name of a dtype; of a string that NumPy does not know, its words."""
     try:
         if given is not None:  # which is float64 to NumPy
             return str(dtypes.as_numpy(given).name)
@@ -277,29 +276,20 @@ def _name(argument: str, given: Any) -> str:
         raise
     except Exception:  # NumPy has several for what is no dtype, and a caller's object its own
         if issubclass(type(given), str):
-            return str.__str__(given)[: messages.LONGEST_NAME]
+            return arguments.text(str.__str__(given))
     raise ParameterTypeError(f"{argument} is {arguments.text(given)}, wanted a dtype or its name")
 
 
 def _sizes(name: str, given: Any) -> tuple[int, ...]:
-    sizes = messages.integers(name, given)
-    if len(sizes) != 5:
-        raise ParameterError(f"{name} is {messages.told(sizes)}, wanted 5 integers (N, C, D, H, W)")
+    sizes = arguments.int64s(name, given, 5, "5 integers (N, C, D, H, W)")
     if min(sizes) < 1:
         raise TilingError(f"{name} is {sizes}, wanted sizes > 0")
     return sizes
 
 
-def _count(name: str, given: Any, least: int) -> int:
-    return arguments.integer(name, messages.int64(name, given), least)
-
-
 def _three(name: str, given: Any) -> Scales:
-    scales = messages.sequence(name, given, "3 numbers", 4)
-    if len(scales) != 3:
-        raise ParameterError(f"{name} is {arguments.text(given)}, wanted 3 numbers")
-    numbers = (messages.double(f"{name}[{k}]", scale) for k, scale in enumerate(scales))
-    return triple(float(np.float32(number)) for number in numbers)
+    three = enumerate(arguments.elements(name, given, 3, "3 numbers", sized=True))
+    return triple(float(np.float32(arguments.double(f"{name}[{k}]", n))) for k, n in three)
 
 
 def _element(given: Any, itemsizes: dict[str, int]) -> tuple[str, int]:
