@@ -19,7 +19,7 @@ import pytest
 import valid_calls
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from malformed import LARGE, SMALL, Liar
+from malformed_things import LARGE, SMALL, Claims, Liar
 from strange import Masked, raising, released
 
 import upsample3d as up
@@ -71,13 +71,13 @@ def test_right_calls(part, restored):
     examples()
 
 
-@pytest.mark.parametrize("door", malformed.DOORS, ids=lambda door: door.__name__)
-def test_wrong_calls(door, tmp_path, monkeypatch):
+@pytest.mark.parametrize("call", malformed.ENTRY_POINTS, ids=lambda call: call.__name__)
+def test_wrong_calls(call, tmp_path, monkeypatch):
     """From fixed seeds: hypothesis has nothing to shrink where the arguments are objects."""
     monkeypatch.chdir(tmp_path)
-    for seed in range(100 if door is malformed.one_command else 500):
+    for seed in range(100 if call is malformed.one_command else 500):
         rng = np.random.default_rng([2, seed])
-        door(lambda values, rng=rng: values[int(rng.integers(len(values)))])
+        call(lambda values, rng=rng: values[int(rng.integers(len(values)))])
 
 
 def test_a_seed_stands_for_the_same_call_again():
@@ -101,7 +101,7 @@ def test_an_array_that_lies_about_its_shape_is_taken_as_what_it_is():
 
 @pytest.mark.parametrize("place", ["grad_output", "out"])
 def test_what_only_says_that_it_is_an_array_is_refused(place):
-    given = {"grad_output": np.ones(LARGE, np.float32), place: malformed.Claims()}
+    given = {"grad_output": np.ones(LARGE, np.float32), place: Claims()}
     with pytest.raises(up.ParameterTypeError, match=f"{place} is a Claims"):
         up.nearest_backward(**given, input_size=SMALL)
     plan = up.Plan("nearest_backward", LARGE, "float32", input_size=SMALL)
