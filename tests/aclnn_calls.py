@@ -13,7 +13,7 @@ import pytest
 
 from upsample3d import aclnn
 from upsample3d.aclnn import aclCreateTensor, aclDataType, aclFormat
-from upsample3d.cann import checks as aclnn_checks
+from upsample3d.cann import call, operators
 
 OK, N, I = 0, 161001, 161002  # noqa: E741
 NAN, INF, HUGE = math.nan, math.inf, 2**31
@@ -28,7 +28,7 @@ class Op:
     first: Any
     second: Any
     function: str
-    operator: aclnn_checks.Operator
+    operator: call.Operator
 
     def prepare(self, arguments: dict[str, Any]) -> tuple[Any, Any, Any]:
         """The first phase; alignCorners goes where it belongs."""
@@ -44,7 +44,7 @@ OPS = {
         getattr(aclnn, f"aclnnUpsample{middle}3dBackwardGetWorkspaceSize"),
         getattr(aclnn, f"aclnnUpsample{middle}3dBackward"),
         f"{function}_backward",
-        getattr(aclnn_checks, name.upper()),
+        getattr(operators, name.upper()),
     )
     for name, middle, function in (
         ("exact", "NearestExact", "nearest_exact"),

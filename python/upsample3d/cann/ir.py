@@ -30,7 +30,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-import ml_dtypes
 import numpy as np
 
 from ..kernel import cpu
@@ -46,13 +45,15 @@ from ..spec.errors import (
     TilingError,
 )
 from ..spec.layout import Five
-from .attributes import Attribute, boolean, int64s, real, reals
-from .tiling import MIN_SUPPORT_SCALE
+from .attributes import Attribute, int64s
 
 _D = TypeVar("_D", bound=np.dtype[Any])
 
 Values = dict[str, Any]
 Gradient = Literal["nearest_exact_backward", "nearest_backward", "trilinear_backward"]
+
+
+_GRAD_OUTPUT = Attribute("grad_output", int64s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,66 +224,4 @@ def _floor(size: int, scale: float) -> float:
     return int(product) if np.isfinite(product) else float(product)
 
 
-_FLOATS = tuple(map(np.dtype, (np.float16, np.float32, ml_dtypes.bfloat16)))
-_FLOAT64, _UINT8 = np.dtype(np.float64), np.dtype(np.uint8)
-_GRAD_OUTPUT = Attribute("grad_output", int64s)
-_INPUT_SIZE, _OUTPUT_SIZE = Attribute("input_size", int64s), Attribute("output_size", int64s)
-_ALIGN_CORNERS = Attribute("align_corners", boolean, False)
-
-
-def _lists(default: tuple[int, ...]) -> tuple[Attribute, ...]:
-    return (
-        _INPUT_SIZE,
-        Attribute("output_size", int64s, default),
-        Attribute("scales", reals, default),
-    )
-
-
-UpsampleNearestExact3dGrad = Operator(
-    name="UpsampleNearestExact3dGrad",
-    op="nearest_exact_backward",
-    attributes=_lists((0, 0, 0)),
-    dtypes=_FLOATS,
-    zeros_are_empty=True,
-)
-
-UpsampleNearest3dGrad = Operator(
-    name="UpsampleNearest3dGrad",
-    op="nearest_backward",
-    attributes=_lists(()),
-    dtypes=(*_FLOATS, _FLOAT64, _UINT8),
-)
-
-UpsampleTrilinear3dGrad = Operator(
-    name="UpsampleTrilinear3dGrad",
-    op="trilinear_backward",
-    attributes=(*_lists(()), _ALIGN_CORNERS),
-    dtypes=(*_FLOATS[:2], _FLOAT64),
-)
-
-UpsampleTrilinear3dBackward = Operator(
-    name="UpsampleTrilinear3dBackward",
-    op="trilinear_backward",
-    attributes=(
-        _OUTPUT_SIZE,
-        _INPUT_SIZE,
-        _ALIGN_CORNERS,
-        *(Attribute(f"scale_{axis}", real, 0.0) for axis in "dhw"),
-    ),
-    dtypes=_FLOATS,
-    scales=("scale_d", "scale_h", "scale_w"),
-    inverse=True,
-    by_scales=False,
-    least_ratio=MIN_SUPPORT_SCALE,
-)
-
-__all__ = [
-    "InferShapeError",
-    "KernelNotFoundError",
-    "Operator",
-    "TilingError",
-    "UpsampleNearest3dGrad",
-    "UpsampleNearestExact3dGrad",
-    "UpsampleTrilinear3dBackward",
-    "UpsampleTrilinear3dGrad",
-]
+__all__ = ["InferShapeError", "KernelNotFoundError", "Operator", "TilingError"]

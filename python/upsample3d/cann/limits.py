@@ -15,7 +15,9 @@ from ..kernel import cpu
 from ..spec import arguments
 from ..spec.arguments import MOST
 from .acl import AclTensor, Ints
-from .checks import OPERATORS, Call, check, input_size_length, output_size_length, read
+from .call import Call, read
+from .checks import check, input_size_length, output_size_length
+from .operators import OPERATORS
 
 MOST_SIZE = 2**20
 MOST_BYTES = 60 * 2**30

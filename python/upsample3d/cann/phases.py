@@ -38,19 +38,11 @@ from .acl import (
     aclDestroyTensor,
 )
 from .acltypes import *  # noqa: F403 - every type and format of CANN's
-from .checks import (
-    EXACT,
-    NEAREST,
-    TRILINEAR,
-    Call,
-    Operator,
-    check,
-    check_memory,
-    kernel_scales,
-    read,
-)
+from .call import Call, Operator, read
+from .checks import check, check_memory
 from .limits import documented_limit_violations
 from .messages import aclGetRecentErrMsg, aclnnStatus, refuse
+from .operators import EXACT, NEAREST, TRILINEAR
 
 ACL_SUCCESS = ACLNN_SUCCESS = aclnnStatus.ACLNN_SUCCESS
 ACLNN_ERR_PARAM_NULLPTR = aclnnStatus.ACLNN_ERR_PARAM_NULLPTR
@@ -174,7 +166,7 @@ def plan_of(call: Call, strides: Sizes | None = None, out_strides: Sizes | None 
         dtype,
         input_size=call.input_size,
         output_size=call.output_size,
-        scales=kernel_scales(call),
+        scales=call.kernel_scales,
         align_corners=call.align_corners,
         data_format=call.data_format,
         strides=strides,

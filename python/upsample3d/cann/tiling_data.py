@@ -165,6 +165,9 @@ class MatrixTiling:
         return "".join(a for a, p in axes if not p.active and p.size != p.sources)
 
 
+Tiling = SimtTiling | MatrixTiling
+
+
 def triple(numbers: Iterable[_T]) -> tuple[_T, _T, _T]:
     """Three numbers."""
     d, h, w = numbers
