@@ -6,10 +6,12 @@ from __future__ import annotations
 import signal
 import traceback
 from collections import defaultdict
+from dataclasses import replace
 
 import pytest
 
 import upsample3d.plan.plan
+from upsample3d.plan import machine
 
 # Shells make their background jobs deaf to Ctrl-C, nohup to the end of a terminal; and with them
 # children that tests interrupt.
@@ -48,6 +50,14 @@ def pytest_runtest_makereport(item, call):
         told = pytest.fail.Exception(f"a failure that cannot be printed\n{lines}", pytrace=False)
         call.excinfo = pytest.ExceptionInfo.from_exc_info((type(told), told, call.excinfo.tb))
         return pytest.TestReport.from_item_and_call(item, call)
+
+
+@pytest.fixture
+def tune(monkeypatch):
+    """tune(thread_bytes=1, ...) replaces tuning constants for one test."""
+    return lambda **constants: monkeypatch.setattr(
+        machine, "this", replace(machine.this, **constants)
+    )
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import upsample3d as up
-from upsample3d.plan import schedule, tiles
+from upsample3d.plan import schedule
 
 OPS = ("nearest_exact", "nearest", "trilinear")
 DTYPES = (np.float32, np.float16, ml_dtypes.bfloat16, np.float64)
@@ -88,9 +88,9 @@ def digest(array: np.ndarray) -> str:
 
 
 @pytest.fixture
-def many_threads(monkeypatch):
+def many_threads(monkeypatch, tune):
     """Small work is shared too, and by more threads than there are cores."""
-    monkeypatch.setattr(schedule, "THREAD_BYTES", 1)
+    tune(thread_bytes=1)
     monkeypatch.setattr(schedule, "allowed_threads", lambda: 8)
 
 
@@ -139,8 +139,8 @@ def test_threads(case, many_threads):
         assert digest(plan(case.source())) == wanted, threads
 
 
-def test_threads_of_the_process(monkeypatch):
-    monkeypatch.setattr(schedule, "THREAD_BYTES", 1)
+def test_threads_of_the_process(tune):
+    tune(thread_bytes=1)
     case = Case("trilinear_backward", np.float32, "widths")
     before = up.get_num_threads()
     found = set()
@@ -162,22 +162,20 @@ def test_schedule(case, many_threads):
 
 
 @each_case
-def test_tiles(case, monkeypatch):
+def test_tiles(case, tune):
     wanted = digest(case.result())
     for tile_bytes, group_bytes in ((2000, 3000), (400, 1200), (1, 1)):
-        monkeypatch.setattr(tiles, "TILE_BYTES", tile_bytes)
-        monkeypatch.setattr(tiles, "GROUP_BYTES", group_bytes)
+        tune(tile_bytes=tile_bytes, group_bytes=group_bytes)
         plan = case.plan()
         assert digest(plan(case.source())) == wanted, (tile_bytes, group_bytes)
     # One source at a time: where several results share it they share a tile, else each has its own.
-    assert min(plan.schedule.tiles.h_runs, plan.schedule.tiles.w_runs) > 1
+    assert min(plan.schedule.tiles.tiles_h, plan.schedule.tiles.tiles_w) > 1
 
 
 @each_case
-def test_streaming(case, monkeypatch):
+def test_streaming(case, tune):
     wanted = digest(case.result())
-    monkeypatch.setattr(tiles, "STREAM_BYTES", 0)
-    monkeypatch.setattr(tiles, "LINE_BYTES", 1)
+    tune(stream_bytes=0, stream_row_bytes=1)
     plan = case.plan()
     assert plan.schedule.tiles.stream
     assert digest(plan(case.source())) == wanted

@@ -248,10 +248,10 @@ def test_sizes_at_the_edges(op, shape, other, dtype, fmt, refused, monkeypatch):
         return
     cut, tiles = made.schedule, made.schedule.tiles
     if not cut.copy_bytes:
-        assert cut.units == cut.groups * spatial[0] * tiles.h_runs * tiles.w_runs
+        assert cut.units == cut.groups * spatial[0] * tiles.tiles_h * tiles.tiles_w
         assert cut.groups * cut.inner * made.layout.lanes == n * c
-        assert tiles.h_runs * tiles.h_run >= spatial[1]
-        assert tiles.w_runs * tiles.w_run >= spatial[2]
+        assert tiles.tiles_h * tiles.tile_h >= spatial[1]
+        assert tiles.tiles_w * tiles.tile_w >= spatial[2]
     else:
         assert cut.copy_bytes == n * c * d * h * w * made.dtype.itemsize
         assert cut.units * cut.copy_unit >= cut.copy_bytes > (cut.units - 1) * cut.copy_unit

@@ -47,9 +47,9 @@ def dynamic(request):
 
 
 @pytest.fixture
-def many(monkeypatch):
+def many(monkeypatch, tune):
     """Small work is shared too, and by more threads than there are cores."""
-    monkeypatch.setattr(schedule, "THREAD_BYTES", 1)
+    tune(thread_bytes=1)
     monkeypatch.setattr(schedule, "allowed_threads", lambda: max(THREADS))
 
 

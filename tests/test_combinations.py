@@ -11,17 +11,17 @@ import pytest
 from test_agnostic import DTYPES, LEVELS, OPS, digest
 
 import upsample3d as up
-from upsample3d.plan import schedule, tiles
+from upsample3d.plan import schedule
 
 SIDES = (1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 40, 200)
 CUTS = {
-    "TILE_BYTES": (tiles, (1, 500, 4000, 400_000)),
-    "GROUP_BYTES": (tiles, (1, 200, 1500, 262_144)),
-    "STREAM_BYTES": (tiles, (0, 8_000_000)),
-    "LINE_BYTES": (tiles, (1, 64)),
-    "STREAM_RUN": (tiles, (1, 4096)),
-    "STRETCH_BYTES": (schedule, (20_000, 100_000_000)),
-    "COPY_UNIT": (schedule, (100, 65_536)),
+    "tile_bytes": (1, 500, 4000, 400_000),
+    "group_bytes": (1, 200, 1500, 262_144),
+    "stream_bytes": (0, 8_000_000),
+    "stream_row_bytes": (1, 64),
+    "stream_together_bytes": (1, 4096),
+    "chunk_bytes": (20_000, 100_000_000),
+    "copy_unit": (100, 65_536),
 }
 
 
@@ -75,16 +75,14 @@ def strewn(rng: np.random.Generator, array: np.ndarray) -> tuple[np.ndarray, np.
 
 
 @pytest.mark.parametrize("seed", range(160))
-def test_everything_at_once(seed, monkeypatch):
+def test_everything_at_once(seed, monkeypatch, tune):
     """Bits depend on none of: tile, streaming, threads, SCH_ID, strides, level, workspace; and
     nothing is written but the elements of out, and the workspace between its ends."""
     rng = np.random.default_rng(seed)
     asked = question(rng)
     wanted = digest(asked.plan(num_threads=1)(asked.source))
-    monkeypatch.setattr(schedule, "THREAD_BYTES", 1)
     monkeypatch.setattr(schedule, "allowed_threads", lambda: 8)
-    for name, (module, values) in CUTS.items():
-        monkeypatch.setattr(module, name, int(rng.choice(values)))
+    tune(thread_bytes=1, **{name: int(rng.choice(values)) for name, values in CUTS.items()})
 
     source, _ = strewn(rng, asked.source)
     out, memory = strewn(rng, np.zeros(asked.result_shape, asked.source.dtype))
@@ -117,8 +115,8 @@ def test_everything_at_once(seed, monkeypatch):
 
 @pytest.mark.parametrize("op", OPS)
 def test_wide_windows_of_short_streamed_rows(op):
-    """A result that goes past the cache, whose few pixels of w reach far, does not depend on
-    whether it is cut by lanes (channels-last) or by columns."""
+    """Streamed results with wide windows along W are the same by pixels (channels-last) as by
+    columns."""
     source = np.random.default_rng(0).standard_normal((1, 1, 1, 1024, 64)).astype(np.float32)
     last = getattr(up, op)(source, (64, 64, 8), data_format="NDHWC")
     first = getattr(up, op)(np.ascontiguousarray(source.transpose(0, 4, 1, 2, 3)), (64, 64, 8))

@@ -188,8 +188,8 @@ def test_picks_keep_numbers(op, dtype):
     ],
 )
 @each_dtype
-def test_table(dtype, threads, bits, monkeypatch):
-    monkeypatch.setattr(schedule, "THREAD_BYTES", 1)
+def test_table(dtype, threads, bits, monkeypatch, tune):
+    tune(thread_bytes=1)
     monkeypatch.setattr(schedule, "allowed_threads", lambda: threads)
     calls = {up.nearest_backward: wrong_sums, up.nearest_exact_backward: wrong_sums}
     calls |= {up.trilinear: wrong_blends, up.trilinear_backward: wrong_gradients}
@@ -244,9 +244,10 @@ import ctypes, faulthandler, os
 faulthandler.dump_traceback_later(100, exit=True)
 import numpy as np
 import upsample3d as up
-from upsample3d.plan import schedule
+from dataclasses import replace
+from upsample3d.plan import machine
 from test_agnostic import CASES, Mode, digest
-schedule.THREAD_BYTES = 1
+machine.this = replace(machine.this, thread_bytes=1)
 openmp = ctypes.CDLL(up.build_info()["openmp"].split()[1])
 region = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 mode = Mode()

@@ -24,7 +24,7 @@ from strange import Masked, raising, released
 
 import upsample3d as up
 from upsample3d.aclnn import AclTensor
-from upsample3d.plan import schedule
+from upsample3d.plan import machine, schedule
 
 FIXED = os.environ.get("HYPOTHESIS_PROFILE") != "random"
 many = settings(
@@ -49,8 +49,7 @@ def drawing(data):
 @pytest.fixture
 def restored(monkeypatch):
     """The constants that an example may set are as before at the end."""
-    for name, (module, _) in valid_calls.CUTS.items():
-        monkeypatch.setattr(module, name, getattr(module, name))
+    monkeypatch.setattr(machine, "this", machine.this)
     monkeypatch.setattr(schedule, "allowed_threads", lambda: 4)
 
 
@@ -165,9 +164,9 @@ def test_a_tensor_made_without_a_creator_can_be_printed():
 
 
 @pytest.mark.parametrize("w", [2, 3])
-def test_rows_that_are_packed_to_be_picked_from_hold_their_beginning(w):
-    """Lanes are looked up in the first vector of a row, also where the first pick lies behind it:
-    sanitizers saw it read before the workspace."""
+def test_rows_packed_for_a_table_begin_with_source_0(w):
+    """A table reads the first vector of a row, even if the first copied source lies behind it:
+    sanitizers saw a read before the workspace."""
     memory = np.arange(40 * w, dtype=np.float32).reshape(1, 1, w, 8, 5)
     source = memory.transpose(0, 1, 3, 4, 2)
     plan = up.Plan("nearest_exact", source.shape, "float32", strides=source.strides,

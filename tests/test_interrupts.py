@@ -162,14 +162,13 @@ def test_two_phases_let_it_pass(alarm):
     assert (after == LONG_SUM).all()
 
 
-def test_stretches_of_one_tile(monkeypatch):
-    """However work is cut, also within units that walk planes, the bits are the same."""
+def test_chunks_of_one_tile(monkeypatch, tune):
+    """However work is cut, also within units of several planes, the bits are the same."""
     rng = np.random.default_rng(3)
     source = rng.standard_normal((3, 5, 9, 14, 22)).astype(np.float32)
     size = (3, 5, 4, 7, 11)
     wanted = up.trilinear_backward(source, size).tobytes()
-    monkeypatch.setattr(schedule, "STRETCH_BYTES", 1)
-    monkeypatch.setattr(schedule, "THREAD_BYTES", 1)
+    tune(chunk_bytes=1, thread_bytes=1)
     monkeypatch.setattr(schedule, "allowed_threads", lambda: 3)
     for sch_id in (1, 2, 3):
         for threads in (1, 2, 3):
@@ -177,5 +176,5 @@ def test_stretches_of_one_tile(monkeypatch):
                 "trilinear_backward", source.shape, "f4", input_size=size, schedule=sch_id,
                 num_threads=threads,
             )  # fmt: skip
-            assert plan.schedule.stretch == plan.schedule.threads == threads
+            assert plan.schedule.chunk == plan.schedule.threads == threads
             assert plan(source).tobytes() == wanted, (sch_id, threads)

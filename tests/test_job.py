@@ -8,10 +8,9 @@ from importlib import import_module
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import upsample3d as up
-from upsample3d.plan import w_pass as forms
+from upsample3d.plan import w_pass
 from upsample3d.spec import dtypes, layout
 
 bands = import_module("upsample3d.geometry.bands")  # the package's own name is the function's
@@ -30,23 +29,19 @@ def test_dtype_codes():
     }
 
 
-@pytest.mark.parametrize("module", [bands, forms])
-def test_kinds(module):
-    assert [ENUMS[name] for name in ("SUM", "PICK", "SAME")] == [
-        module.SUM,
-        module.PICK,
-        module.SAME,
-    ]
+def test_kinds():
+    kinds = [ENUMS[name] for name in ("SUM", "COPY", "IDENTITY")]
+    assert kinds == [bands.SUM, bands.PICK, bands.SAME]
 
 
 def test_w_forms_and_column():
-    names = ("W_NONE", "W_LANES", "W_COLUMNS", "W_LOOKUP")
-    assert [ENUMS[name] for name in names] == [getattr(forms, name) for name in names]
-    assert f"#define COLUMN_BYTES {forms.COLUMN_BYTES}\n" in JOB_H
+    names = ("W_NONE", "W_PIXELS", "W_COLUMNS", "W_TABLE")
+    assert [ENUMS[name] for name in names] == [getattr(w_pass, name) for name in names]
+    assert f"#define COLUMN_BYTES {w_pass.COLUMN_BYTES}\n" in JOB_H
 
 
 def test_strides_order():
-    assert STRUCTS["strides_t"] == ["n", "c", "d", "h", "w", "lane"]
+    assert STRUCTS["strides_t"] == ["n", "c", "d", "h", "w", "element"]
     shape, strides = (2, 3, 4, 5, 6), (1440, 480, 120, 24, 4)
     laid = layout.arrange(0, 4, shape, strides, shape, strides)
     assert laid.source == (*strides, 0)

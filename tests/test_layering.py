@@ -53,7 +53,7 @@ OPS = "nearest trilinear exact align_corners aclnn torch"
 MAY_NOT_SAY = {
     "pyx/gather.pyx": OPS + " raise malloc calloc free new empty BFLOAT16 FLOAT16 cores",
     "pyx/sum.pxi": OPS + " raise malloc calloc free new empty BFLOAT16 FLOAT16 cores threads",
-    "pyx/pick.pxi": OPS + " raise malloc calloc free new empty dtype cores threads",
+    "pyx/copy.pxi": OPS + " raise malloc calloc free new empty dtype cores threads",
     "pyx/pack.pxi": OPS + " raise malloc calloc free new empty dtype cores threads",
     "pyx/cpu.pyx": OPS + " malloc gather stride",
     "include/upsample3d/job.h": OPS + " malloc static inline",

@@ -11,7 +11,7 @@ import oracle
 import pytest
 
 import upsample3d as up
-from upsample3d.plan import schedule, tiles
+from upsample3d.plan import schedule
 
 DTYPES = (np.float32, np.float16, ml_dtypes.bfloat16, np.float64)
 OPS = ("trilinear_backward", "nearest_exact_backward", "trilinear", "nearest")
@@ -76,13 +76,13 @@ def test_workspace_is_enough_wherever_it_begins(op, dtype, lay):
 
 
 @each
-def test_workspace_is_enough_for_every_thread(op, dtype, lay, monkeypatch):
+def test_workspace_is_enough_for_every_thread(op, dtype, lay, monkeypatch, tune):
     """Threads do not share scratch, nor does the last one write past the workspace; and where the
     rows of a tile follow those of another, the bits are those of one thread."""
     monkeypatch.setattr(schedule, "allowed_threads", lambda: 1)
     plan, source, out = prepared(op, dtype, lay)
     wanted = plan(source, out).tobytes()
-    monkeypatch.setattr(schedule, "THREAD_BYTES", 1)
+    tune(thread_bytes=1)
     monkeypatch.setattr(schedule, "allowed_threads", lambda: 5)
     plan, source, out = prepared(op, dtype, lay)
     assert plan.schedule.threads == 5
@@ -97,7 +97,7 @@ def test_workspace_is_enough_for_every_thread(op, dtype, lay, monkeypatch):
 
 @pytest.mark.parametrize("past_the_cache", [False, True])
 @each
-def test_only_the_view_of_out_is_written(op, dtype, lay, past_the_cache, monkeypatch):
+def test_only_the_view_of_out_is_written(op, dtype, lay, past_the_cache, tune):
     plan, source, out = prepared(op, dtype, lay)
     wanted = plan(source, out).tobytes()
     memory = np.full(tuple(n + 4 for n in out.shape), 7, dtype)
@@ -107,8 +107,7 @@ def test_only_the_view_of_out_is_written(op, dtype, lay, past_the_cache, monkeyp
     strides = {"strides": source.strides, "out_strides": view.strides}
     size = {"input_size": SMALL} if op.endswith("_backward") else {"output_size": LARGE[2:]}
     if past_the_cache:
-        monkeypatch.setattr(tiles, "STREAM_BYTES", 0)
-        monkeypatch.setattr(tiles, "LINE_BYTES", 1)
+        tune(stream_bytes=0, stream_row_bytes=1)
     plan = up.Plan(op, source.shape, dtype, **strides, **size)
     assert plan.schedule.tiles.stream == (past_the_cache and plan.layout.result_row)
     plan(source, view)

@@ -13,8 +13,7 @@ import pytest
 import upsample3d as up
 from upsample3d import aclnn, volumes
 from upsample3d.cann.acl import AclTensor, aclCreateTensor, aclFormat
-from upsample3d.plan import schedule
-from upsample3d.plan import w_pass as forms
+from upsample3d.plan import schedule, w_pass
 from upsample3d.spec import layout
 
 SIZE, SHAPE = (2, 3, 4, 5, 6), (2, 3, 8, 10, 12)
@@ -39,9 +38,9 @@ def test_a_plan_says_what_it_is():
     plan = up.Plan("nearest", SIZE, "f2", output_size=SHAPE[2:], num_threads=1)
     size = f"workspace_size={plan.workspace_size}"
     _, h, w = SHAPE[2:]
-    how = f"W lookup, tile {h} x {w}, threads=1"
+    how = f"W table, tile {h} x {w}, threads=1"
     assert repr(plan) == f"Plan('nearest', {SIZE} -> {SHAPE}, float16, NCDHW, {how}, {size})"
-    assert "W lanes" in repr(up.Plan("trilinear", (1, 4, 4, 4, 40), "f4", output_size=(4, 4, 9),
+    assert "W pixels" in repr(up.Plan("trilinear", (1, 4, 4, 4, 40), "f4", output_size=(4, 4, 9),
                                      data_format="NDHWC"))  # fmt: skip
     assert "W copy" in repr(up.Plan("trilinear", SIZE, "f4", output_size=SIZE[2:]))
     nothing = up.Plan("nearest", (0, *SIZE[1:]), "f2", output_size=SHAPE[2:])
@@ -217,7 +216,7 @@ def test_dense_and_overlaps_against_every_element(shape):
     assert {(True, True, False), (False, True, False), (False, False, True)} <= seen
 
 
-def test_rows_beyond_32_bits_are_not_looked_up():
+def test_rows_beyond_32_bits_have_no_table():
     """A table counts elements of a row, channels included, in 32 bits."""
     bands = import_module("upsample3d.geometry.bands")
     for channels, fits in ((1, True), (2, False), (3, False)):
@@ -227,7 +226,7 @@ def test_rows_beyond_32_bits_are_not_looked_up():
         shape, strides = (1, channels, 1, 1, sources), (0, 4, 0, 0, 4 * channels)
         lies = layout.arrange(0, 4, shape, strides, (*shape[:4], 8), strides)
         assert lies.lanes == channels
-        assert forms.can_look_up(band, lies, 4, pick=False) == fits
+        assert w_pass.fits_table(band, lies, 4, copy=False) == fits
 
 
 # ---- Cores ----

@@ -10,7 +10,6 @@ import oracle
 import pytest
 
 import upsample3d as up
-from upsample3d.plan import tiles
 
 SIZES = [
     ((5, 6, 7), (9, 13, 17)),
@@ -42,8 +41,8 @@ def sides(op, dtype, i, o, channels=3):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("op", OPS)
 @pytest.mark.parametrize("kilobytes", [800, 20, 2])
-def test_every_order_of_axes(op, dtype, kilobytes, monkeypatch):
-    monkeypatch.setattr(tiles, "PACK_BYTES", kilobytes * 1000)
+def test_every_order_of_axes(op, dtype, kilobytes, tune):
+    tune(pack_bytes=kilobytes * 1000)
     for i, o in SIZES:
         x, options = sides(op, dtype, i, o)
         wanted = getattr(up, op)(x, **options).tobytes()

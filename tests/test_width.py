@@ -100,8 +100,8 @@ def test_rows_that_repeat_across_tiles():
     out = np.empty((1, 1, 1, 70, 2200), np.float32)[..., ::2]
     plan = up.Plan("nearest", x.shape, "f4", output_size=out.shape[2:], out_strides=out.strides,
                    num_threads=2)  # fmt: skip
-    assert plan.schedule.tiles.group == 1
-    assert 35 % plan.schedule.tiles.h_run
+    assert plan.schedule.tiles.rows_together == 1
+    assert 35 % plan.schedule.tiles.tile_h
     plan(x, out)
     assert np.array_equal(out, x[..., np.arange(70)[:, None] // 35, np.arange(1100) * 500 // 1100])
 

@@ -13,14 +13,14 @@ import math
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import oracle
 
 import upsample3d as up
-from upsample3d.plan import schedule, tiles
+from upsample3d.plan import machine, schedule
 
 Pick = Callable[[Sequence[Any]], Any]
 
@@ -216,21 +216,21 @@ def checked(call: Call) -> None:
 
 
 def cuts(pick: Pick) -> None:
-    """Sets the plan's constants, so that small calls are cut as large ones are, and shared."""
-    for name, (module, values) in CUTS.items():
-        setattr(module, name, pick(values))
+    """Sets the plan's constants so that small calls are cut as large ones are, and shared."""
+    chosen = {name: pick(values) for name, values in CUTS.items()}
+    machine.this = replace(machine.this, **chosen)
 
 
 CUTS = {
-    "TILE_BYTES": (tiles, (1, 500, 4000, tiles.TILE_BYTES)),
-    "GROUP_BYTES": (tiles, (1, 200, 1500, tiles.GROUP_BYTES)),
-    "BLOCK_BYTES": (tiles, (200, 3000, tiles.BLOCK_BYTES)),
-    "PACK_BYTES": (tiles, (300, 5000, tiles.PACK_BYTES)),
-    "STREAM_BYTES": (tiles, (0, tiles.STREAM_BYTES)),
-    "LINE_BYTES": (tiles, (1, tiles.LINE_BYTES)),
-    "AHEAD_FROM": (tiles, (0, tiles.AHEAD_FROM)),
-    "STRETCH_BYTES": (schedule, (20_000, schedule.STRETCH_BYTES)),
-    "THREAD_BYTES": (schedule, (1, schedule.THREAD_BYTES)),
+    "tile_bytes": (1, 500, 4000, machine.this.tile_bytes),
+    "group_bytes": (1, 200, 1500, machine.this.group_bytes),
+    "block_bytes": (200, 3000, machine.this.block_bytes),
+    "pack_bytes": (300, 5000, machine.this.pack_bytes),
+    "stream_bytes": (0, machine.this.stream_bytes),
+    "stream_row_bytes": (1, machine.this.stream_row_bytes),
+    "prefetch_from": (0, machine.this.prefetch_from),
+    "chunk_bytes": (20_000, machine.this.chunk_bytes),
+    "thread_bytes": (1, machine.this.thread_bytes),
 }
 
 
@@ -264,7 +264,7 @@ def drawn_again(seed: int, k: int) -> Call:
     """The call that a seed and a number stand for, without the cuts before it."""
     rng = np.random.default_rng([seed, k])
     if k % 200 == 100:
-        for _, values in CUTS.values():
+        for values in CUTS.values():
             rng.integers(len(values))
     return drawn(lambda values: values[int(rng.integers(len(values)))])
 

@@ -125,7 +125,7 @@ class Plan:
             lies,
             sch_id=sch_id,
             n=asked.source_shape[0],
-            realsize=asked.dtype.real.itemsize,
+            acc_size=asked.dtype.real.itemsize,
             max_threads=min(asked.num_threads or allowed, allowed),
         )
         self._set("layout", lies)
@@ -258,8 +258,8 @@ class Plan:
         how = ""
         if self._job is not None:
             cut, tiles = self.schedule, self.schedule.tiles
-            form = "copy" if cut.sch_id == 0 else w_pass.NAMES[tiles.w_form]
-            how = f", W {form}, tile {tiles.h_run} x {tiles.w_run}, threads={cut.threads}"
+            form = "copy" if cut.sch_id == 0 else w_pass.NAMES[tiles.form.w_form]
+            how = f", W {form}, tile {tiles.tile_h} x {tiles.tile_w}, threads={cut.threads}"
         return (
             f"Plan({asked.op!r}, {self.shape} -> {self.out_shape}, {asked.dtype.name}, "
             f"{asked.data_format}{how}, workspace_size={self.workspace_size})"
