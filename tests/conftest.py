@@ -67,7 +67,7 @@ def runs(monkeypatch):
     fill = upsample3d.plan.plan.Plan.fill
 
     def spy(plan, *arrays):
-        seen.append(plan.problem.op)
+        seen.append(plan.spec.op)
         return fill(plan, *arrays)
 
     monkeypatch.setattr(upsample3d.plan.plan.Plan, "fill", spy)

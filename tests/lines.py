@@ -29,7 +29,8 @@ import copies
 from upsample3d.kernel import cpu
 
 JUDGES = (
-    "errors", "arguments", "opspec", "buffers", "messages", "acl", "checks", "limits", "layout",
+    "errors", "arguments", "question", "opspec", "buffers", "messages", "acl", "checks", "limits",
+    "layout",
 )  # fmt: skip
 """The modules that judge arguments."""
 

@@ -8,7 +8,7 @@ import oracle
 import pytest
 
 import upsample3d as up
-from upsample3d.geometry.bands import bands
+from upsample3d.geometry.kinds import bands
 
 MODES = [("nearest", False), ("nearest_exact", False), ("trilinear", False), ("trilinear", True)]
 SCALES = (1.1, 1.2, 1.25, 1.3, 1.5, 1.7, 2.0, 2.3, 2.5, 0.7, 0.1, 100.0)

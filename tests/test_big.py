@@ -17,7 +17,7 @@ import pytest
 
 import upsample3d as up
 from upsample3d.plan import schedule
-from upsample3d.spec import opspec as problem
+from upsample3d.spec import opspec
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="mappings are Linux's")
 NO_RESERVE = 0x4000  # Linux's MAP_NORESERVE, which Python's mmap has from 3.13 on
@@ -225,7 +225,7 @@ BOUNDARIES = [
 
 @pytest.mark.parametrize(("op", "shape", "other", "dtype", "fmt", "refused"), BOUNDARIES, ids=str)
 def test_sizes_at_the_edges(op, shape, other, dtype, fmt, refused, monkeypatch):
-    monkeypatch.setattr(problem, "_memory", lambda: 16 * GB)
+    monkeypatch.setattr(opspec, "_memory", lambda: 16 * GB)
     monkeypatch.setattr(schedule, "allowed_threads", lambda: 4)
     size = {"input_size": other} if op.endswith("_backward") else {"output_size": other}
 

@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 
 import upsample3d as up
+from upsample3d.geometry import band
 from upsample3d.plan import w_pass
 from upsample3d.spec import dtypes, layout
-
-bands = import_module("upsample3d.geometry.bands")  # the package's own name is the function's
 
 JOB_H = (Path(__file__).parent.parent / "include" / "upsample3d" / "job.h").read_text()
 ENUMS = {name: int(value) for name, value in re.findall(r"(\w+) = (\d+)", JOB_H)}
@@ -31,7 +29,7 @@ def test_dtype_codes():
 
 def test_kinds():
     kinds = [ENUMS[name] for name in ("SUM", "COPY", "IDENTITY")]
-    assert kinds == [bands.SUM, bands.PICK, bands.SAME]
+    assert kinds == [band.SUM, band.PICK, band.SAME]
 
 
 def test_w_forms_and_column():
@@ -62,7 +60,7 @@ def test_scratch_order():
 
 
 def test_a_band_says_what_it_does():
-    assert up.bands("nearest", 4, 4).kind == bands.SAME
-    assert up.bands("nearest", 4, 8).kind == bands.PICK
-    assert up.bands("nearest_backward", 4, 8).kind == bands.SUM
-    assert up.bands("trilinear", 4, 8).kind == bands.SUM
+    assert up.bands("nearest", 4, 4).kind == band.SAME
+    assert up.bands("nearest", 4, 8).kind == band.PICK
+    assert up.bands("nearest_backward", 4, 8).kind == band.SUM
+    assert up.bands("trilinear", 4, 8).kind == band.SUM

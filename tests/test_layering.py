@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from upsample3d.geometry import kinds
+
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "python" / "upsample3d"
 
@@ -55,16 +57,16 @@ MAY_NOT_SAY = {
     "pyx/sum.pxi": OPS + " raise malloc calloc free new empty BFLOAT16 FLOAT16 cores threads",
     "pyx/copy.pxi": OPS + " raise malloc calloc free new empty dtype cores threads",
     "pyx/pack.pxi": OPS + " raise malloc calloc free new empty dtype cores threads",
-    "pyx/cpu.pyx": OPS + " malloc gather stride",
+    "pyx/cpu.pyx": OPS + " calloc gather stride",
     "include/upsample3d/job.h": OPS + " malloc static inline",
     "include/upsample3d/magic.h": OPS + " malloc job_t",
     "include/upsample3d/rows.h": OPS + " malloc new delete throw job_t omp",
     "include/upsample3d/width.h": OPS + " malloc new delete throw job_t omp",
     "include/upsample3d/pack.h": OPS + " malloc new delete throw job_t omp",
     "include/upsample3d/vectors.h": OPS + " malloc new delete throw job_t omp",
-    "python/upsample3d/geometry/bands.py": (
-        "raise strides stride float16 bfloat16 NCDHW threads out_strides"
-    ),
+    "python/upsample3d/geometry/band.py": "strides float16 bfloat16 NCDHW threads " + OPS,
+    "python/upsample3d/geometry/nearest.py": "raise strides float16 NCDHW threads trilinear",
+    "python/upsample3d/geometry/linear.py": "raise strides float16 NCDHW threads nearest",
     "python/upsample3d/spec/layout.py": "raise numpy scale align_corners threads " + OPS,
     "python/upsample3d/plan/w_pass.py": "raise scale strides NCDHW dtype rule cores threads " + OPS,
     "python/upsample3d/plan/tiles.py": "raise scale strides NCDHW dtype rule cores threads " + OPS,
@@ -165,7 +167,7 @@ def test_imports_run_one_way():
     ("file", "line", "complaint"),
     [
         ("kernel/levels.py", "from ..plan import plan", "imports plan.plan"),
-        ("geometry/bands.py", "from ..spec.errors import Status", "imports spec.errors"),
+        ("geometry/band.py", "from ..spec.errors import Status", "imports spec.errors"),
         ("spec/errors.py", "from .. import functional", "imports functional"),
         ("cann/phases.py", "def f():\n    from ..files import axes", "imports files.axes"),
         ("files/axes.py", "import upsample3d", "imports upsample3d"),
@@ -182,6 +184,24 @@ def test_a_wrong_place_and_a_wrong_import_are_seen(file, line, complaint, tmp_pa
     with (package / file).open("a") as changed:
         changed.write(f"\n{line}\n")
     assert complaints(package) == [f"{file} {complaint}"]
+
+
+def test_only_the_registry_takes_names_of_ops_apart():
+    """What follows from an op's name is said in kinds.py, and asked of it."""
+    names = {*kinds.OPERATIONS, "_backward"}
+    found = []
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text())):
+            asked = []
+            if isinstance(node, ast.Compare):
+                asked = [n for side in (node.left, *node.comparators) for n in ast.walk(side)]
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                affix = ("startswith", "endswith", "removeprefix", "removesuffix")
+                asked = node.args if node.func.attr in affix else []
+            said = {n.value for n in asked if isinstance(n, ast.Constant)}
+            if said & names:
+                found.append(f"{path.relative_to(PACKAGE)}:{node.lineno}")
+    assert found == []
 
 
 def test_every_row_has_its_place():

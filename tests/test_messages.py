@@ -148,7 +148,7 @@ NAMES = "nearest_exact_backward, nearest_backward, trilinear_backward, nearest_e
 
 ONLY: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "input_size forward": (plan(input_size=(40, 44, 48)), ValueError,
-        f"input_size is (40, 44, 48), wanted (1, 2, 4, 5, 6) as input has, or None{BESIDE}"),
+        f"input_size is (40, 44, 48), wanted 5 integers as input has, or None{BESIDE}"),
     "result's size as input_size": (plan(input_size=G.shape), ValueError,
         f"input_size is (1, 2, 8, 10, 12), wanted (1, 2, 4, 5, 6) as input has, or None{BESIDE}"),
     "op": (plan("linear"), ValueError, f"op is 'linear', wanted one of {NAMES}"),

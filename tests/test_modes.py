@@ -36,7 +36,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "forward": lambda s: up.trilinear(X, SHAPE[2:], (2, s, 2)),
     "backward": lambda s: up.nearest_backward(G, SIZE, (2, 2, s)),
     "size": lambda s: up.nearest(X, scales=(s, 2, 2)).shape,
-    "plan": lambda s: up.Plan("nearest", SIZE, "f4", output_size=SHAPE[2:], scales=s).problem,
+    "plan": lambda s: up.Plan("nearest", SIZE, "f4", output_size=SHAPE[2:], scales=s).spec,
     "bands": lambda s: up.bands("trilinear", 3, 6, s).lo,
     "reference": lambda s: reference.trilinear_backward(G, SIZE, (2, s, 2)),
     "device": lambda s: reference.nearest_backward(G, SIZE, (2, s, 2), order="device"),

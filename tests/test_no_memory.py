@@ -52,7 +52,7 @@ def test_each_request(name, ever, monkeypatch):
     call = CALLS[name]
     wanted = call().tobytes()
     aclnnUpsampleNearest3dBackwardGetWorkspaceSize(*[None] * 7)
-    message, kept = aclGetRecentErrMsg(), cache.cached.cache_info().currsize
+    message, kept = aclGetRecentErrMsg(), cache.planned.cache_info().currsize
     for k in range(1, 10):
         requests = Requests(k, ever)
         with monkeypatch.context() as patch:
@@ -67,7 +67,7 @@ def test_each_request(name, ever, monkeypatch):
         assert requests.count == k
         assert call().tobytes() == wanted
         assert aclGetRecentErrMsg() == message
-        assert cache.cached.cache_info().currsize == kept
+        assert cache.planned.cache_info().currsize == kept
     assert result.tobytes() == wanted
     assert requests.count == k - 1 == REQUESTS.get(name, 2)
 
@@ -163,7 +163,7 @@ def new_plan():
     return made(source)
 
 def first_time():
-    cache.cached.cache_clear()
+    cache.planned.cache_clear()
     return up.trilinear_backward(source, size)
 
 def again():

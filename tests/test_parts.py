@@ -35,7 +35,7 @@ def test_parts_have_the_bits_of_the_whole(op, options, data_format):
         )
         whole = plan(x)
         made = np.full_like(whole, 7)
-        sizes = plan.problem.result_shape
+        sizes = plan.spec.result_shape
         cuts = [
             sorted({0, size, *RNG.integers(1, size, 2)}) if size > 1 else [0, 1] for size in sizes
         ]

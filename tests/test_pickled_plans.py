@@ -116,7 +116,7 @@ def test_an_empty_plan_is_whole(name):
     if name == "no channels":
         op, options = ("trilinear_backward", {"input_size": SMALL})
     full = up.Plan(op, (2, 3, *plan.shape[2:]), "f4", **options)
-    assert plan.problem.op == op
+    assert plan.spec.op == op
     assert all(a.same(b) for a, b in zip(plan.bands, full.bands, strict=True))
     n, c = plan.out_shape[:2]
     within = ((0, 2), (1, 3), (0, plan.out_shape[4]))

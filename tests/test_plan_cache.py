@@ -37,15 +37,15 @@ def test_long_plans_do_not_fill_the_memory():
 
 
 def test_short_plans_are_kept_and_long_ones_displace_them(monkeypatch):
-    cache.cached.cache_clear()
-    monkeypatch.setattr(cache, "_admit", cache.Admission())
+    cache.planned.cache_clear()
+    monkeypatch.setattr(cache, "_kept", 0)
     monkeypatch.setattr(cache, "KEPT_BYTES", 1500)
     source = np.ones((1, 1, 2, 2, 2), np.float32)
     kept = []
     for side in (3, 4, 5, 3, 4, 5, 40, 5):
         up.nearest(source, output_size=(side,) * 3)
-        kept.append(cache.cached.cache_info().currsize)
+        kept.append(cache.planned.cache_info().currsize)
     # One Band for all axes, 24 bytes a result and 8: 80, 104, 128; then 968; all 3 hits: 0.
     assert kept == [1, 2, 3, 3, 3, 3, 4, 4]
     up.nearest(source, output_size=(41, 41, 41))
-    assert cache.cached.cache_info().currsize == 1
+    assert cache.planned.cache_info().currsize == 1

@@ -17,7 +17,7 @@ import torch.nn.functional as F  # noqa: E402
 
 import upsample3d.torch as backend  # noqa: E402
 from upsample3d.frameworks import torch_run as torch_kernels  # noqa: E402
-from upsample3d.frameworks.torch_ops import ATEN  # noqa: E402
+from upsample3d.geometry.kinds import OPERATIONS  # noqa: E402
 
 LAST, PLAIN = torch.channels_last_3d, torch.contiguous_format
 MODES = ("nearest", "nearest-exact", "trilinear")
@@ -26,11 +26,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::F
 
 
 def forward(mode):
-    return getattr(torch.ops.aten, ATEN[mode.replace("-", "_")])
+    return getattr(torch.ops.aten, OPERATIONS[mode.replace("-", "_")].aten)
 
 
 def backward(mode):
-    return getattr(torch.ops.aten, ATEN[mode.replace("-", "_")] + "_backward")
+    return getattr(torch.ops.aten, OPERATIONS[mode.replace("-", "_") + "_backward"].aten)
 
 
 def corners(mode):

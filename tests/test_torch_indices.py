@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 
 import upsample3d.torch as backend  # noqa: E402
 from upsample3d.frameworks import torch_run as torch_kernels  # noqa: E402
-from upsample3d.geometry.bands import bands  # noqa: E402
+from upsample3d.geometry.kinds import bands  # noqa: E402
 
 LAST, PLAIN = torch.channels_last_3d, torch.contiguous_format
 aten = torch.ops.aten

@@ -14,8 +14,7 @@ from typing import get_args
 import pytest
 
 import upsample3d as up
-from upsample3d.spec import layout, types
-from upsample3d.spec import opspec as problem
+from upsample3d.spec import layout, opspec, types
 
 USES = Path(__file__).parent / "typing" / "uses.py"
 
@@ -59,7 +58,7 @@ def test_the_names_are_those_that_are_taken():
                     op, size, "f4", input_size=size, output_size=size[2:], rule=rule,
                     data_format=data_format,
                 )  # fmt: skip
-                assert plan.problem.op == op
+                assert plan.spec.op == op
         assert callable(getattr(up, op))
-    assert get_args(types.Op) == problem.OPS
-    assert get_args(types.Rule) == problem.RULES
+    assert get_args(types.Op) == opspec.OPS
+    assert get_args(types.Rule) == opspec.RULES

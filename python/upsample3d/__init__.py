@@ -27,7 +27,7 @@ from .functional import (
     trilinear,
     trilinear_backward,
 )
-from .geometry.bands import Band
+from .geometry.band import Band
 from .plan.plan import Plan
 from .spec.errors import (
     InferShapeError,

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from .geometry.bands import Band
+from .geometry.band import Band
+from .geometry.kinds import OPERATIONS
 from .kernel import cpu
-from .plan import buffers, schedule
+from .plan import buffers
 from .plan.buffers import Array
-from .plan.cache import cached
+from .plan.cache import planned
 from .plan.plan import Plan
+from .plan.schedule import allowed_threads, set_threads
 from .spec import arguments, opspec
 from .spec.errors import ParameterError, ParameterTypeError
 from .spec.types import DataFormat, Element, Number, Op, Rule, Scales, Sizes
@@ -47,8 +49,8 @@ def nearest_exact_backward(
     as KeyboardInterrupt, ends a long call: each element of `out` is then the old or the new one.
     """
     return _run(
-        "nearest_exact_backward", grad_output, input_size, output_size, scales, False,
-        data_format, out, rule, schedule, num_threads,
+        "nearest_exact_backward", grad_output, out, (input_size, output_size, scales),
+        (False, data_format, rule), (schedule, num_threads),
     )  # fmt: skip
 
 
@@ -69,8 +71,8 @@ def nearest_backward(
     Source of the windows: aclnnUpsampleNearest3dBackward, or PyTorch's upsample_nearest3d_backward.
     """
     return _run(
-        "nearest_backward", grad_output, input_size, output_size, scales, False,
-        data_format, out, rule, schedule, num_threads,
+        "nearest_backward", grad_output, out, (input_size, output_size, scales),
+        (False, data_format, rule), (schedule, num_threads),
     )  # fmt: skip
 
 
@@ -94,8 +96,8 @@ def trilinear_backward(
     aclnnUpsampleTrilinear3dBackward, or PyTorch's upsample_trilinear3d_backward.
     """
     return _run(
-        "trilinear_backward", grad_output, input_size, output_size, scales, align_corners,
-        data_format, out, rule, schedule, num_threads,
+        "trilinear_backward", grad_output, out, (input_size, output_size, scales),
+        (align_corners, data_format, rule), (schedule, num_threads),
     )  # fmt: skip
 
 
@@ -126,8 +128,8 @@ def nearest_exact(
     bytes in native order, such as bool, integers and complex64, but no objects and no records.
     """
     return _run(
-        "nearest_exact", input, None, output_size, scales, False,
-        data_format, out, rule, schedule, num_threads,
+        "nearest_exact", input, out, (None, output_size, scales),
+        (False, data_format, rule), (schedule, num_threads),
     )  # fmt: skip
 
 
@@ -144,8 +146,8 @@ def nearest(
 ) -> NDArray[Element]:
     """The input resampled to output_size by the plain nearest rule; otherwise as nearest_exact."""
     return _run(
-        "nearest", input, None, output_size, scales, False,
-        data_format, out, rule, schedule, num_threads,
+        "nearest", input, out, (None, output_size, scales),
+        (False, data_format, rule), (schedule, num_threads),
     )  # fmt: skip
 
 
@@ -166,8 +168,8 @@ def trilinear(
     align_corners as in trilinear_backward, of which this is the exact transpose.
     """
     return _run(
-        "trilinear", input, None, output_size, scales, align_corners,
-        data_format, out, rule, schedule, num_threads,
+        "trilinear", input, out, (None, output_size, scales),
+        (align_corners, data_format, rule), (schedule, num_threads),
     )  # fmt: skip
 
 
@@ -190,30 +192,31 @@ def bands(
 
 def set_num_threads(n: int) -> None:
     """Sets how many threads a call uses at most, in the whole process."""
-    schedule.set_threads(arguments.integer("n", n, 1))
+    set_threads(arguments.integer("n", n, 1))
 
 
 def get_num_threads() -> int:
     """How many threads a call made here and now may use: 1 in a forked child."""
-    return schedule.allowed_threads()
+    return allowed_threads()
 
 
 def _run(
     op: str,
     source: Array,
-    input_size: Any,
-    output_size: Any,
-    scales: Any,
-    align_corners: bool,
-    data_format: str,
     out: Array | None,
-    rule: str,
-    sch_id: int | None,
-    num_threads: int | None,
+    sizes: tuple[Any, Any, Any],
+    rules: tuple[bool, str, str],
+    limits: tuple[Any, Any],
 ) -> Array:
+    """sizes: input_size, output_size, scales. rules: align_corners, data_format, rule. limits:
+    schedule, num_threads."""
     if type(source) is not np.ndarray:
-        source = buffers.check_array(opspec.source_name(op), source)
-    target = None if out is None else buffers.check_array("out", out)
+        source = buffers.check_array(OPERATIONS[op].source, source)
+    target = None
+    if out is not None:
+        array = buffers.check_array("out", out)
+        target = array.shape, array.dtype, array.strides
+    input_size, output_size, scales = sizes
     if input_size is not None:
         input_size = arguments.input_size(input_size)
     if output_size is not None:
@@ -221,34 +224,13 @@ def _run(
     if scales is not None:
         scales = cpu.in_default_mode(arguments.scales_of, scales)
     key = (
-        op, source.shape, source.dtype, source.strides, None if target is None else target.strides,
-        input_size, output_size, scales, align_corners, data_format, rule, sch_id, num_threads,
-        schedule.allowed_threads(),
+        allowed_threads(), op, source.shape, source.dtype, input_size, output_size, scales, *rules,
+        source.strides, target, *limits,
     )  # fmt: skip
     try:
-        plan = _planned(key)
-    except ParameterError:
-        if target is not None:
-            _refuse_misfit(key, target)
-        raise
-    return plan(source, out)
-
-
-def _planned(key: tuple[Any, ...]) -> Plan:
-    """The Plan of these arguments, cached where they can be."""
-    try:
-        return cached(*key)
+        plan: Plan = planned(*key)
     except (ParameterError, ParameterTypeError, MemoryError):
         raise
     except Exception:  # what cannot be hashed or compared is no argument: the plain way names it
-        plain: Plan = cached.__wrapped__(*key)
-        return plain
-
-
-def _refuse_misfit(key: tuple[Any, ...], target: Array) -> None:
-    """Says of `out` that its dtype or shape is wrong, before anything is said of its strides."""
-    try:
-        plan = _planned((*key[:4], None, *key[5:]))
-        buffers.check_match("out", target, plan.out_shape, target.strides, plan.dtype)
-    except (ParameterError, ParameterTypeError) as mistake:
-        raise mistake from None
+        plan = planned.__wrapped__(*key)
+    return plan(source, out)

@@ -28,11 +28,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .geometry.bands import SAME, Band, bands
+from .geometry.band import SAME, Band
+from .geometry.kinds import OPERATIONS, bands
 from .kernel import cpu
 from .plan import buffers
 from .plan.buffers import Array
-from .spec import arguments, dtypes, layout, opspec
+from .spec import arguments, dtypes, layout
+from .spec.opspec import specify
+from .spec.question import Question, read
 from .spec.types import DataFormat, Element, Op, Rule, Scales, Sizes
 
 Order = Literal["ours", "device"]
@@ -52,8 +55,8 @@ def nearest_exact_backward(
     float64 data and else float32. Weights are the kernel's, brought to that type. One rounding
     follows. Raises ParameterError (a ValueError) or ParameterTypeError (a TypeError).
     """
-    return _run("nearest_exact_backward", grad_output, data_format, rule, order, device, real,
-                scales, input_size=input_size)  # fmt: skip
+    return _run("nearest_exact_backward", grad_output, (order, device, real), input_size=input_size,
+                scales=scales, data_format=data_format, rule=rule)  # fmt: skip
 
 
 def nearest_backward(
@@ -62,8 +65,8 @@ def nearest_backward(
     device: Device = "950", real: Real | None = None,
 ) -> NDArray[Element]:  # fmt: skip
     """The gradient of nearest at its input; arguments as nearest_exact_backward."""
-    return _run("nearest_backward", grad_output, data_format, rule, order, device, real,
-                scales, input_size=input_size)  # fmt: skip
+    return _run("nearest_backward", grad_output, (order, device, real), input_size=input_size,
+                scales=scales, data_format=data_format, rule=rule)  # fmt: skip
 
 
 def trilinear_backward(
@@ -72,8 +75,9 @@ def trilinear_backward(
     order: Order = "ours", real: Real | None = None,
 ) -> NDArray[Element]:  # fmt: skip
     """The gradient of trilinear at its input; arguments as nearest_exact_backward."""
-    return _run("trilinear_backward", grad_output, data_format, rule, order, "a2", real,
-                scales, input_size=input_size, align_corners=align_corners)  # fmt: skip
+    return _run("trilinear_backward", grad_output, (order, "a2", real), input_size=input_size,
+                align_corners=align_corners, scales=scales, data_format=data_format,
+                rule=rule)  # fmt: skip
 
 
 def nearest_exact(
@@ -82,8 +86,8 @@ def nearest_exact(
     order: Order = "ours", real: Real | None = None,
 ) -> NDArray[Element]:  # fmt: skip
     """The input, each output its nearest; sizes and scales as the library's."""
-    return _run("nearest_exact", input, data_format, rule, order, "a2", real,
-                scales, output_size=output_size)  # fmt: skip
+    return _run("nearest_exact", input, (order, "a2", real), output_size=output_size,
+                scales=scales, data_format=data_format, rule=rule)  # fmt: skip
 
 
 def nearest(
@@ -92,8 +96,8 @@ def nearest(
     order: Order = "ours", real: Real | None = None,
 ) -> NDArray[Element]:  # fmt: skip
     """The input by the plain nearest rule; arguments as nearest_exact."""
-    return _run("nearest", input, data_format, rule, order, "a2", real,
-                scales, output_size=output_size)  # fmt: skip
+    return _run("nearest", input, (order, "a2", real), output_size=output_size,
+                scales=scales, data_format=data_format, rule=rule)  # fmt: skip
 
 
 def trilinear(
@@ -102,46 +106,43 @@ def trilinear(
     order: Order = "ours", real: Real | None = None,
 ) -> NDArray[Element]:  # fmt: skip
     """The input interpolated trilinearly; arguments as nearest_exact."""
-    return _run("trilinear", input, data_format, rule, order, "a2", real,
-                scales, output_size=output_size, align_corners=align_corners)  # fmt: skip
+    return _run("trilinear", input, (order, "a2", real), output_size=output_size,
+                align_corners=align_corners, scales=scales, data_format=data_format,
+                rule=rule)  # fmt: skip
 
 
-def _run(op: Op, source: Array, *options: Any, **sizes: Any) -> Array:
-    """What all six return, whatever floating-point mode the caller is in."""
-    return cpu.in_default_mode(lambda: _answer(op, source, *options, **sizes))
+def _run(op: Op, source: Array, how: tuple[Any, Any, Any], **asked: Any) -> Array:
+    """What all six return, whatever floating-point mode the caller is in.
+
+    how: order, device, real. asked: the rest of a Question.
+    """
+    return cpu.in_default_mode(lambda: _answer(op, source, *how, asked))
 
 
-def _answer(
-    op: Op, source: Any, data_format: Any, rule: Any, order: Any, device: Any, real: Any,
-    scales: Any, input_size: Any = None, output_size: Any = None, align_corners: Any = False,
-) -> Array:  # fmt: skip
-    """The gradients take input_size, the others output_size."""
+def _answer(op: Op, source: Any, order: Any, device: Any, real: Any, rest: dict[str, Any]) -> Array:
     order = arguments.one_of("order", order, ("ours", "device"))
     device = arguments.one_of("device", device, ("950", "a2"))
     if real is not None:
         real = arguments.one_of("real", real, ("float32", "float64"))
-    name = opspec.source_name(op)
-    source = buffers.check_array(name, source)
-    kind = arguments.element(f"{name}.dtype", source.dtype)
-    asked = opspec.state(
-        op, source.shape, kind.numpy, input_size, output_size, scales, align_corners, data_format,
-        rule,
-    )  # fmt: skip
+    about = OPERATIONS[op]
+    source = buffers.check_array(about.source, source)
+    kind = arguments.element(f"{about.source}.dtype", source.dtype)
+    asked = specify(read(Question(op, source.shape, kind.numpy, **rest)))
     rules = asked.align_corners, asked.rule, kind.name
     axes = [bands(op, *axis, *rules) for axis in asked.axes]
 
-    x = source.transpose(layout.FORMATS[data_format])
+    x = source.transpose(layout.FORMATS[asked.data_format])
     with np.errstate(all="ignore"):
         x = x.astype(real or kind.real)
         if order == "device" and device == "950" and any(band.kind != SAME for band in axes):
             x = _sum_windows(x, axes)
         else:
-            from_zero = order == "device" and op not in ("nearest", "nearest_exact")
+            from_zero = order == "device" and not about.moves
             for axis in (0, 1, 2) if order == "ours" else (2, 1, 0):
                 if axes[axis].kind != SAME:
                     x = _sum_along(x, 2 + axis, axes[axis], from_zero)
         x = _round(x, kind)
-    return np.ascontiguousarray(x.transpose(layout.AXES[data_format]))
+    return np.ascontiguousarray(x.transpose(layout.AXES[asked.data_format]))
 
 
 def _sum_along(x: Array, axis: int, band: Band, from_zero: bool) -> Array:

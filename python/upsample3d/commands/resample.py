@@ -136,8 +136,9 @@ def run_backward(arguments: argparse.Namespace) -> int:
 
 def _told(arguments: argparse.Namespace, function: Any, **size: Any) -> int:
     """Runs one of the functions of volumes, and prints what came of it, and what it remarked."""
-    if arguments.align_corners and arguments.op != "trilinear":
-        raise ValueError(f"--align-corners is for trilinear only, --op is {arguments.op}")
+    if arguments.align_corners and arguments.op not in volumes.WITH_CORNERS:
+        kinds = " and ".join(volumes.WITH_CORNERS)
+        raise ValueError(f"--align-corners is for {kinds} only, --op is {arguments.op}")
     try:
         with warnings.catch_warnings(record=True) as remarks:  # of no interest where it fails
             written = function(

@@ -123,13 +123,15 @@ def throughput() -> None:
           f"{ROUNDS} runs\n             (slower beside other work on these cores); "
           "the copy is numpy's, on one thread")  # fmt: skip
     print(f"             {'op':22}  {'dtype':8}  memory  threads       ms    GB/s    copy  op/copy")
-    ops: tuple[Op, ...] = ("trilinear_backward", "nearest_exact_backward", "trilinear")
+    large = (*input_size[:2], *output_size)
+    ops: tuple[tuple[Op, tuple[int, ...]], ...] = (
+        ("trilinear_backward", large), ("nearest_exact_backward", large), ("trilinear", input_size),
+    )  # fmt: skip
     cases: tuple[tuple[str, DataFormat], ...] = (
         ("float32", "NCDHW"), ("float32", "NDHWC"), ("bfloat16", "NCDHW"),
     )  # fmt: skip
-    for op in ops:
+    for op, shape in ops:
         for dtype, memory in cases:
-            shape = input_size if op == "trilinear" else (*input_size[:2], *output_size)
             source = np.random.default_rng(0).random(shape, dtype=np.float32)
             if memory == "NDHWC":
                 source = np.ascontiguousarray(np.moveaxis(source, 1, -1))

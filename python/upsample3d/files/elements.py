@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ..spec.opspec import MOVING
+from ..geometry.kinds import OPERATIONS
 from .axes import Array
 from .formats import Content
 
@@ -32,7 +32,7 @@ def computed_in(op: str, content: Content, dtype: np.dtype[Any] | None) -> np.dt
     """
     held: np.dtype[Any] = content.data.dtype
     native: np.dtype[Any] = held.newbyteorder("=")
-    if op in MOVING and dtype is None and content.scaled is None:
+    if OPERATIONS[op].moves and dtype is None and content.scaled is None:
         return native
     real(content)
     if dtype is not None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..geometry.grids import Matrix, voxels_apart
+from ..geometry.kinds import OPERATIONS
 from .nifti import SPACE_UNIT, TIME_UNIT, affine, nibabel_quiet
 
 SFORM_ALIGNED = 2
@@ -41,7 +42,7 @@ class Resampling:
     @property
     def summed(self) -> bool:
         """Whether values are sums of the old, of another magnitude: gradients are."""
-        return self.op.endswith("_backward")
+        return OPERATIONS[self.op].backward
 
 
 def _always(_: Any, __: Resampling) -> bool:
@@ -64,7 +65,7 @@ def _meaning_is_gone(found: Any, done: Resampling) -> bool:
     code = int(found["intent_code"])
     if done.summed:
         return code in NAMES or code in STATISTICS
-    return code in NAMES and done.op == "trilinear"
+    return code in NAMES and not OPERATIONS[done.op].moves
 
 
 FALSIFIED: dict[str, Callable[[Any, Resampling], bool]] = {

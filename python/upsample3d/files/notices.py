@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..geometry.grids import edges
+from ..geometry.kinds import OPERATIONS
 from .formats import Content
 from .headers import LONGEST, is_widened, named
 from .nifti import affine
@@ -32,21 +33,21 @@ def of_labels(
 ) -> Iterator[VolumeWarning]:
     """Whether labels are computed with. An asked for dtype says that integers are none."""
     held, name = content.data.dtype, named(content.header)
-    if op.endswith("_backward"):
+    if OPERATIONS[op].backward:
         if name is not None:
             yield LabelWarning(
                 f"{path}: its intent is {name}, which no gradient is; the result has none"
             )
-    elif op == "trilinear":
+    elif not OPERATIONS[op].moves:
         keeps = "--op nearest_exact keeps labels as they are"
         if name is not None:
             yield LabelWarning(
-                f"{path}: its intent is {name}; trilinear makes values between them, and the "
+                f"{path}: its intent is {name}; {op} makes values between them, and the "
                 f"result has no intent ({keeps})"
             )
         elif held.kind in "iu" and held.itemsize >= 4 and content.scaled is None and dtype is None:
             yield LabelWarning(
-                f"{path}: holds {held.name}, which trilinear interpolates in float32 "
+                f"{path}: holds {held.name}, which {op} interpolates in float32 "
                 f"({keeps}; --dtype says that these are none)"
             )
 

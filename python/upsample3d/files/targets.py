@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..geometry.grids import Matrix, edges, placement, voxels_apart
+from ..geometry.kinds import OPERATIONS
 from ..geometry.sizes import counting_scale, scaled_size
 from ..kernel import cpu
 from ..plan.plan import Plan
@@ -52,7 +53,7 @@ class Asked:
 
     @property
     def backward(self) -> bool:
-        return self.op.endswith("_backward")
+        return OPERATIONS[self.op].backward
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def asked(
     op: str, size: Any, scales: Any, spacing: Any, like: Path | None, align_corners: Any, rule: Any
 ) -> Asked:
     """What a caller said, where it is one thing, and possible. size is called by its own name."""
-    name = "input_size" if op.endswith("_backward") else "output_size"
+    name = OPERATIONS[op].size
     ways = {name: size, "scales": scales, "spacing": spacing, "like": like}
     if name == "input_size":
         del ways["scales"], ways["spacing"]
@@ -136,10 +137,10 @@ def plan(wanted: Asked, goal: Target, shape: tuple[int, ...], work: np.dtype[Any
 
 def place(made: Plan) -> Matrix:
     """4 x 4: indices D, H, W of the plan's result -> those of its source."""
-    about = made.problem
+    about = made.spec
     i, o, scales = zip(*about.axes, strict=True)
     found = placement(about.op, i, o, scales, about.align_corners)
-    if about.op.endswith("_backward"):
+    if about.operation.backward:
         found = np.linalg.inv(found).astype(np.float64)
     return found
 
@@ -187,7 +188,7 @@ def _spaced(
             f"spacing is {text(spacing)}, and {path} has voxels of {text(lengths)}, "
             "wanted output_size or scales"
         )
-    corners = wanted.align_corners and wanted.op == "trilinear"
+    corners = wanted.align_corners and OPERATIONS[wanted.op].kind.align_corners
     return tuple(
         spaced_size(size, edge, length, corners)
         for size, edge, length in zip(sizes, lengths, spacing, strict=True)
@@ -219,7 +220,7 @@ def _like(wanted: Asked, like: Path, path: Path, sizes: Three, header: Any, turn
 
 def _possible(wanted: Asked) -> tuple[bool, ...]:
     """Whether corner voxels' centres may coincide, the likeliest first."""
-    if not wanted.op.startswith("trilinear"):
+    if not OPERATIONS[wanted.op].kind.align_corners:
         return (False,)
     if wanted.align_corners:
         return (True,)

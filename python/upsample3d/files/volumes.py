@@ -23,6 +23,7 @@ from tqdm import tqdm  # type: ignore[import-untyped]
 
 from ..geometry.grids import edges
 from ..geometry.grids import turned as turned_place
+from ..geometry.kinds import KINDS, OPERATIONS
 from ..plan.plan import Plan
 from ..spec.arguments import element, one_of, text
 from ..spec.errors import ParameterTypeError
@@ -38,7 +39,8 @@ Sizes = Sequence[int]
 Scales = float | Sequence[float | None] | None
 Spacing = float | Sequence[float] | None
 
-MODES = ("nearest", "nearest_exact", "trilinear")
+MODES = tuple(sorted(kind.name for kind in KINDS))
+WITH_CORNERS = tuple(kind.name for kind in KINDS if kind.align_corners)
 
 PART = 8 << 20
 """Bytes of a part of a volume, source and result each: all the memory beside what a file holds.
@@ -186,7 +188,7 @@ def backward(
     and the display range (cal_min, cal_max) are cleared. Otherwise as `forward`.
     """
     asked = targets.asked(
-        f"{one_of('op', op, MODES)}_backward", input_size, scales, None,
+        OPERATIONS[one_of("op", op, MODES)].adjoint, input_size, scales, None,
         _path_or_none("like", like), align_corners, rule,
     )  # fmt: skip
     return _resample(path, out, asked, dtype, array, axes, data_format, force, progress)

@@ -15,19 +15,13 @@ import torch
 from torch.autograd import forward_ad
 from torch.autograd.function import _SingleLevelFunction
 
+from ..geometry.kinds import KINDS, OPERATIONS, Operation
 from . import torch_run
 
 Kernel = Callable[..., Any]
 
-ATEN = {
-    "nearest": "upsample_nearest3d",
-    "nearest_exact": "_upsample_nearest_exact3d",
-    "trilinear": "upsample_trilinear3d",
-}
-"""Our name of an op -> aten's; the gradient's has _backward behind it in both."""
-
-MODES = {"nearest": "nearest", "nearest-exact": "nearest_exact", "trilinear": "trilinear"}
-"""F.interpolate's name of a mode -> ours."""
+MODES = {kind.torch_mode: kind for kind in KINDS}
+"""By F.interpolate's name of the mode."""
 
 _library = torch.library.Library("upsample3d", "DEF")
 
@@ -91,11 +85,11 @@ def _op(name: str) -> Kernel:
     return op
 
 
-def _define(name: str) -> None:
-    """The operator of this name: its kernel, fake kernel, autograd and vmap."""
-    mode, backward = name.removesuffix("_backward"), name.endswith("_backward")
-    aten = getattr(torch.ops.aten, ATEN[mode] + name.removeprefix(mode)).default
-    op, adjoint = _op(name), _op(mode if backward else mode + "_backward")
+def _define(about: Operation) -> None:
+    """The operator of this op: its kernel, fake kernel, autograd and vmap."""
+    name, backward = about.name, about.backward
+    aten = getattr(torch.ops.aten, about.aten).default
+    op, adjoint = _op(name), _op(about.adjoint)
 
     def cpu(source: torch.Tensor, output_size: Any, *rest: Any) -> torch.Tensor:
         input_size, others = (rest[0], rest[1:]) if backward else (None, rest)
@@ -137,15 +131,12 @@ def _define_all() -> None:
     # A result's memory follows from its source's, which compilers therefore must not change.
     exact = getattr(torch.Tag, "needs_exact_strides", torch.Tag.needs_fixed_stride_order)
     tags = (torch.Tag.pt2_compliant_tag, exact)
-    for mode in ATEN:
-        rest = f"bool align_corners, {scales}" if mode == "trilinear" else scales
-        up = f"{mode}(Tensor input, SymInt[3] output_size, {rest}"
-        sizes = "SymInt[3] output_size, SymInt[5] input_size"
-        down = f"{mode}_backward(Tensor grad_output, {sizes}, {rest}"
-        _library.define(up, tags=tags)
-        _library.define(down, tags=tags)
-        _define(mode)
-        _define(f"{mode}_backward")
+    for op in OPERATIONS.values():
+        sizes = "SymInt[3] output_size" + ", SymInt[5] input_size" * op.backward
+        rest = "bool align_corners, " * op.kind.align_corners + scales
+        _library.define(f"{op.name}(Tensor {op.source}, {sizes}, {rest}", tags=tags)
+    for op in OPERATIONS.values():
+        _define(op)
 
 
 _define_all()
@@ -173,8 +164,9 @@ def interpolate(
     if asked is None:
         return torch.nn.functional.interpolate(*arguments, antialias)
     sizes, scales = asked
-    corners = (bool(align_corners),) if mode == "trilinear" else ()
-    result: torch.Tensor = _op(MODES[mode])(input, sizes, *corners, *scales)
+    kind = MODES[mode]
+    corners = (bool(align_corners),) if kind.align_corners else ()
+    result: torch.Tensor = _op(kind.name)(input, sizes, *corners, *scales)
     return result
 
 
@@ -205,7 +197,9 @@ def _asked(
         or input.layout is not torch.strided
         or input.dtype not in torch_run.DTYPES
         or mode not in MODES
-        or not (align_corners is None or (mode == "trilinear" and isinstance(align_corners, bool)))
+        or not (
+            align_corners is None or (MODES[mode].align_corners and isinstance(align_corners, bool))
+        )
         or (size is None) == (scale_factor is None)
         or (recompute_scale_factor and size is not None)
     ):

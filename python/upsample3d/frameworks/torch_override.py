@@ -18,7 +18,8 @@ from typing import Any
 
 import torch
 
-from .torch_ops import ATEN, interpolate
+from ..geometry.kinds import OPERATIONS
+from .torch_ops import interpolate
 from .torch_run import memory_format, run
 
 __all__ = ["disable", "enable", "enable_worker", "enabled", "interpolate"]
@@ -137,18 +138,17 @@ def _register() -> Any:
     library = torch.library.Library("aten", "IMPL")
     kernels: list[Any] = []
     try:
-        for ours, name in ATEN.items():
-            for backward in (False, True):
-                aten, op = (name + "_backward", ours + "_backward") if backward else (name, ours)
-                override = _backward if backward else _forward
-                _override(library, aten, "CPU", override(op, _stock(aten, "CPU")), kernels)
-                if _can_hold():  # else _stock needs these as they are
-                    overload = f"{aten}.{'grad_input' if backward else 'out'}"
-                    _override(
-                        library, overload, "CPU", override(op, _stock(overload, "CPU")), kernels
-                    )
-                if backward and ours != "trilinear":
-                    _override(library, aten, "Meta", _meta(_stock(aten, "Meta")), kernels)
+        for op in OPERATIONS.values():
+            names = [op.aten]
+            if _can_hold():  # else _stock needs these as they are
+                names.append(f"{op.aten}.{op.aten_out}")
+            override = _backward if op.backward else _forward
+            for name in names:
+                stock = _stock(name, op.aten_out, "CPU")
+                _override(library, name, "CPU", override(op.name, stock), kernels)
+            if op.backward and op.kind.moves:
+                stock = _stock(op.aten, op.aten_out, "Meta")
+                _override(library, op.aten, "Meta", _meta(stock), kernels)
     except BaseException:
         library._destroy()
         raise
@@ -168,12 +168,14 @@ def _override(library: Any, name: str, key: str, kernel: Kernel, kernels: list[A
         kernels.append(torch.library.get_kernel(f"aten::{name}", key))
 
 
-def _stock(name: str, key: str) -> Kernel:
-    """The kernel that is registered now, called as stock(keyset, *arguments, **out)."""
+def _stock(name: str, overload: str, key: str) -> Kernel:
+    """The kernel that is registered now, called as stock(keyset, *arguments, **out).
+
+    overload: the one of the operator that fills a tensor, which it calls by the same name.
+    """
     if _can_hold():
         call: Kernel = torch.library.get_kernel(f"aten::{name}", key).call_boxed
         return call
-    overload = "grad_input" if name.endswith("_backward") else "out"
     into = getattr(getattr(torch.ops.aten, name), overload)
 
     def through_out(keyset: Any, source: torch.Tensor, *arguments: Any) -> torch.Tensor:

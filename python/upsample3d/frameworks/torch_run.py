@@ -12,8 +12,9 @@ import ml_dtypes
 import numpy as np
 import torch
 
+from ..geometry.kinds import OPERATIONS
 from ..plan import buffers, schedule
-from ..plan.cache import Admission
+from ..plan.cache import admit, kept
 from ..plan.plan import Plan
 from ..spec.errors import ParameterError, ParameterTypeError
 from ..spec.types import Op
@@ -59,10 +60,10 @@ def run(
     if into is not None and into.dtype is not source.dtype:
         return None
     ready = _prepare(
-        op, source.dtype, source.shape, source.stride(), tuple(output_size),
+        op, (source.dtype, source.shape, source.stride()), tuple(output_size),
         None if input_size is None else tuple(input_size), rest, strict,
         None if into is None else (into.shape, into.stride()),
-        torch.get_num_threads(), schedule.allowed_threads(),
+        (torch.get_num_threads(), schedule.allowed_threads()),
     )  # fmt: skip
     if ready is None:
         return None
@@ -139,10 +140,11 @@ def memory_format(source: torch.Tensor) -> torch.memory_format:
 
 def rule_of(op: str, dtype: torch.dtype, shape: tuple[int, ...], stride: tuple[int, ...]) -> str:
     """The rule of the kernel that PyTorch has for such a 5-D source."""
-    if op in ("nearest", "nearest_exact"):
+    about = OPERATIONS[op]
+    if about.moves:
         if shape[1] > 3 and _channels_last_contiguous(shape, stride):
             return "torch_channels_last"
-        if op == "nearest_exact" and dtype is not torch.float64 and _fuses():
+        if about.kind.torch_fuses and dtype is not torch.float64 and _fuses():
             return "torch_fused"
     return "torch"
 
@@ -160,33 +162,29 @@ def _fuses() -> bool:
     return bool(found[0, 0, 0, 0, 20] == 1)
 
 
-_admit = Admission()
-
-
-# A Plan cannot be kept in plan.py's cache alone: asking it takes as long as a small call's kernel.
-@lru_cache(maxsize=256)
+# Kept beside cache.planned's: asking that one takes as long as a small call's kernel.
+@kept
 def _prepare(
     op: Op,
-    dtype: torch.dtype,
-    shape: tuple[int, ...],
-    stride: tuple[int, ...],
+    source: tuple[torch.dtype, tuple[int, ...], tuple[int, ...]],
     output_size: tuple[int, ...],
     input_size: tuple[int, ...] | None,
     rest: tuple[Any, ...],
     strict: bool,
     out: tuple[tuple[int, ...], tuple[int, ...]] | None,
-    threads: int,
-    allowed: int,
+    threads: tuple[int, int],
 ) -> Ready | None:
     """What `run` needs for such arguments, kept; None for what a Plan refuses, and for no elements.
 
-    allowed: what else limits the threads, to tell plans apart.
+    source: dtype, shape, stride. out: shape, stride. threads: how many at most, and what else
+    limits them, to tell plans apart.
     """
+    (dtype, shape, stride), kind = source, OPERATIONS[op].kind
     size = tuple(shape[:2]) + output_size if input_size is None else input_size
     if dtype not in DTYPES or len(shape) != 5 or len(size) != 5 or 0 in (*shape, *size):
         return None
-    align_corners, scales = (rest[0], rest[1:]) if op.startswith("trilinear") else (False, rest)
-    last = channels_last(shape, stride) and not (strict and op.startswith("nearest"))
+    align_corners, scales = (rest[0], rest[1:]) if kind.align_corners else (False, rest)
+    last = channels_last(shape, stride) and not (strict and kind.moves)
     _, c, d, h, w = size
     made: tuple[int, ...] = (c * d * h * w, d * h * w, h * w, w, 1)
     if last:
@@ -202,9 +200,8 @@ def _prepare(
             scales=(*scales, None, None, None)[:3], align_corners=align_corners,
             rule=rule_of(op, dtype, shape, stride),  # type: ignore[arg-type]
             strides=[step * item for step in stride],
-            out_strides=[step * item for step in made], num_threads=threads,
+            out_strides=[step * item for step in made], num_threads=threads[0],
         )  # fmt: skip
     except (ParameterError, ParameterTypeError):
         return None
-    plan = _admit(plan, _prepare.cache_clear)
-    return plan, size, made, _span(shape, stride) * item
+    return admit(plan), size, made, _span(shape, stride) * item

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from .kinds import OPERATIONS
+
 Matrix = NDArray[np.float64]
 
 
@@ -29,7 +31,7 @@ def placement(
     the six: gradients live on the same two grids.
     """
     found = np.eye(4)
-    linear = op.removesuffix("_backward") == "trilinear"
+    linear = not OPERATIONS[op].kind.moves
     for k, (i, o, scale) in enumerate(zip(input_size, output_size, scales, strict=True)):
         found[k, k], found[k, 3] = _axis(i, o, scale, linear, align_corners and linear)
     return found

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
-from ..geometry.bands import Band
+from ..geometry.band import Band
 from ..plan.schedule import Schedule
 from ..spec.layout import Layout
 

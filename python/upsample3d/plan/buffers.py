@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..spec import layout
-from ..spec.arguments import dtype_text, type_name
+from ..spec.arguments import type_name
 from ..spec.errors import ParameterError, ParameterTypeError, Status
+from ..spec.opspec import check_fit
 
 Array = np.ndarray[Any, Any]
 
@@ -62,10 +63,7 @@ def check_match(
 ) -> Array:
     """`given` as an array of this shape, dtype and strides (of axes longer than 1)."""
     array: Array = check_array(name, given)
-    if array.dtype != dtype:
-        raise ParameterTypeError(f"{name} has dtype {dtype_text(array.dtype)}, wanted {dtype.name}")
-    if array.shape != shape:
-        raise ParameterError(f"{name} has shape {array.shape}, wanted {shape}")
+    check_fit(name, array.shape, array.dtype, shape, dtype)
     for have, want, size in zip(array.strides, strides, shape, strict=True):
         if have != want and size > 1 and 0 not in shape:
             raise ParameterError(

@@ -7,53 +7,40 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
-from ..spec.types import DataFormat, Op, Rule
+from ..kernel import cpu
+from ..spec.opspec import specify
+from ..spec.question import Question
 from .plan import Plan
 
 KEPT_BYTES = 80_000_000
-"""Bytes of plans that a cache keeps, as Plan.nbytes counts them."""
+"""Bytes of plans that all caches keep together, as Plan.nbytes counts them."""
+
+_kept = 0
+_caches: list[Any] = []
 
 
-class Admission:
-    """Empties a cache of plans before their bands take more than KEPT_BYTES."""
+def kept(make: Callable[..., Any]) -> Any:
+    """`make`, whose results are kept for the next call with the same arguments of the same types.
 
-    def __init__(self) -> None:
-        self.kept = 0
-
-    def __call__(self, plan: Plan, clear: Callable[[], None]) -> Plan:
-        if self.kept + plan.nbytes > KEPT_BYTES:
-            clear()
-            self.kept = 0
-        self.kept += plan.nbytes
-        return plan
+    Each plan that it makes has to be counted by `admit`.
+    """
+    cache = lru_cache(maxsize=256, typed=True)(make)
+    _caches.append(cache)
+    return cache
 
 
-_admit = Admission()
+def admit(plan: Plan) -> Plan:
+    """Counts a plan that is about to be kept; empties all caches before they are full."""
+    global _kept
+    if _kept + plan.nbytes > KEPT_BYTES:
+        for cache in _caches:
+            cache.cache_clear()
+        _kept = 0
+    _kept += plan.nbytes
+    return plan
 
 
-@lru_cache(maxsize=256, typed=True)
-def cached(
-    op: Op,
-    shape: tuple[int, ...],
-    dtype: np.dtype[Any],
-    strides: tuple[int, ...],
-    out_strides: tuple[int, ...] | None,
-    input_size: tuple[int, ...] | None,
-    output_size: tuple[int, ...] | None,
-    scales: Any,
-    align_corners: bool,
-    data_format: DataFormat,
-    rule: Rule,
-    schedule: int | None,
-    num_threads: int | None,
-    allowed_threads: int,
-) -> Plan:
-    """The Plan for these arguments, kept for the next call; allowed_threads tells them apart."""
-    plan = Plan(
-        op, shape, dtype, strides=strides, out_strides=out_strides, input_size=input_size,
-        output_size=output_size, scales=scales, align_corners=align_corners,
-        data_format=data_format, rule=rule, schedule=schedule, num_threads=num_threads,
-    )  # fmt: skip
-    return _admit(plan, cached.cache_clear)
+@kept
+def planned(allowed_threads: int, *key: Any) -> Plan:
+    """The Plan of a Question's fields; allowed_threads tells those of other threads apart."""
+    return admit(cpu.in_default_mode(lambda: Plan._of(specify(Question(*key)))))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Plan: one Problem made into bands, layout, schedule and a job for the kernel; then run."""
+"""A Plan: one OpSpec made into bands, layout, schedule and a job for the kernel; then run."""
 
 from __future__ import annotations
 
@@ -10,17 +10,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ..geometry.bands import Band, bands
+from ..geometry.band import Band
+from ..geometry.kinds import bands
 from ..kernel import cpu, levels
 from ..spec import layout, opspec
 from ..spec.layout import Five, Layout
-from ..spec.opspec import Allocation, Problem
+from ..spec.opspec import OpSpec
+from ..spec.question import Question, read
 from ..spec.types import DataFormat, Element, Op, Rule, Scales, Sizes
 from . import buffers, schedule, w_pass
 from .buffers import Array
 from .schedule import Schedule
 
 _AS_THEY_ARE = (0, 1, 2, 3, 4)
+
+Bands = tuple[Band, Band, Band]
+"""Those of D, H and W."""
 
 
 class Plan:
@@ -39,21 +44,20 @@ class Plan:
     """
 
     __slots__ = (
-        "_allocation", "_bands", "_cut_out", "_job", "dtype", "layout", "out_shape", "out_strides",
-        "problem", "schedule", "shape", "strides", "workspace_size",
+        "_bands", "_cut_out", "_job", "dtype", "layout", "out_shape", "out_strides", "schedule",
+        "shape", "spec", "strides", "workspace_size",
     )  # fmt: skip
 
-    _allocation: Allocation | None
-    _bands: tuple[Band, Band, Band] | None
+    _bands: Bands | None
     _cut_out: bool
     _job: levels.Job | None
     dtype: np.dtype[Any]
     layout: Layout
     out_shape: Five
     out_strides: Five
-    problem: Problem
     schedule: Schedule
     shape: Five
+    spec: OpSpec
     strides: Five
     workspace_size: int
 
@@ -74,23 +78,28 @@ class Plan:
         schedule: int | None = None,
         num_threads: int | None = None,
     ) -> None:
-        cpu.in_default_mode(
-            self._prepare, op, shape, dtype, input_size, output_size, scales, align_corners,
-            data_format, rule, strides, out_strides, schedule, num_threads,
+        out = None if out_strides is None else (None, None, out_strides)
+        asked = Question(
+            op, shape, dtype, input_size, output_size, scales, align_corners, data_format, rule,
+            strides, out, schedule, num_threads,
         )  # fmt: skip
+        cpu.in_default_mode(lambda: self._adopt(opspec.specify(read(asked))))
 
-    def _prepare(self, *arguments: Any) -> None:
-        self._adopt(opspec.state(*arguments))
+    @classmethod
+    def _of(cls, asked: OpSpec, made: Bands | None = None) -> Plan:
+        """The Plan of a question, scheduled for this process; made: bands that are cut out."""
+        plan = object.__new__(cls)
+        cpu.in_default_mode(plan._adopt, asked, made)
+        return plan
 
-    def _adopt(self, asked: Problem, made: tuple[Band, Band, Band] | None = None) -> None:
+    def _adopt(self, asked: OpSpec, made: Bands | None = None) -> None:
         axes = layout.AXES[asked.data_format]
-        self._set("problem", asked)
+        self._set("spec", asked)
         self._set("dtype", asked.dtype.numpy)
         self._set("shape", layout.pick(asked.source_shape, axes))
         self._set("strides", layout.pick(asked.source_strides, axes))
         self._set("out_shape", layout.pick(asked.result_shape, axes))
         self._set("out_strides", layout.pick(asked.result_strides, axes))
-        self._set("_allocation", asked.allocation)
         self._set("_cut_out", made is not None)
         self._set("_job", None)
         self._set("workspace_size", 0)
@@ -99,11 +108,11 @@ class Plan:
             self._schedule(asked, self.bands)
 
     @property
-    def bands(self) -> tuple[Band, Band, Band]:
+    def bands(self) -> Bands:
         """The Bands of D, H and W; those of a plan for N = 0 or C = 0 are made when asked for."""
         made = self._bands
         if made is None:
-            made = cpu.in_default_mode(_bands_of, self.problem)
+            made = cpu.in_default_mode(_bands_of, self.spec)
             self._set("_bands", made)
         return made
 
@@ -112,7 +121,7 @@ class Plan:
         """Bytes of the bands it holds; the kernel's tables take up to 0.5 times as much."""
         return sum({id(band): band.nbytes for band in self._bands or ()}.values())
 
-    def _schedule(self, asked: Problem, axes: tuple[Band, Band, Band]) -> None:
+    def _schedule(self, asked: OpSpec, axes: Bands) -> None:
         d, h, w = axes
         lies = layout.arrange(
             asked.dtype.code, asked.dtype.numpy.itemsize, asked.source_shape, asked.source_strides,
@@ -158,7 +167,7 @@ class Plan:
         """
         (n, c), within = results[:2], zip(self.bands, results[2:], strict=True)
         needed = [n, c, *(band.reach(*part) for band, part in within)]
-        return tuple(slice(*needed[axis]) for axis in layout.AXES[self.problem.data_format])
+        return tuple(slice(*needed[axis]) for axis in layout.AXES[self.spec.data_format])
 
     def part(
         self, results: Sequence[tuple[int, int]], strides: Sequence[int], out_strides: Sequence[int]
@@ -168,15 +177,10 @@ class Plan:
         results: (first, last) along N, C, D, H, W, none of them empty. strides, out_strides: those
         of the parts of source and result, in bytes, in `data_format`. N and C are at least 1.
         """
-        made = object.__new__(Plan)
-        cpu.in_default_mode(made._prepare_part, self, results, strides, out_strides)
-        return made
-
-    def _prepare_part(self, whole: Plan, results: Any, strides: Any, out_strides: Any) -> None:
         (n0, n1), (c0, c1), *within = results
-        d, h, w = (band.part(*part) for band, part in zip(whole.bands, within, strict=True))
-        asked, planes = whole.problem, (n1 - n0, c1 - c0)
-        self._adopt(
+        d, h, w = (band.part(*part) for band, part in zip(self.bands, within, strict=True))
+        planes, asked = (n1 - n0, c1 - c0), self.spec
+        return Plan._of(
             replace(
                 asked,
                 source_shape=(*planes, d.sources, h.sources, w.sources),
@@ -227,7 +231,7 @@ class Plan:
             or source.shape != self.shape
             or source.dtype != self.dtype
         ):
-            name = opspec.source_name(self.problem.op)
+            name = self.spec.operation.source
             source = buffers.check_match(name, source, self.shape, self.strides, self.dtype)
         if out is None:
             out = self._new_result()
@@ -240,7 +244,7 @@ class Plan:
         return source, out, workspace
 
     def _new_result(self) -> Array:
-        shape, axes = opspec.checked_allocation(self._allocation)
+        shape, axes = opspec.checked_allocation(self.spec.allocation)
         result: Array = buffers.empty(shape, self.dtype)
         return result if axes == _AS_THEY_ARE else result.transpose(axes)
 
@@ -254,7 +258,7 @@ class Plan:
         raise AttributeError(f"a Plan is immutable: {name} cannot be deleted")
 
     def __repr__(self) -> str:
-        asked = self.problem
+        asked = self.spec
         how = ""
         if self._job is not None:
             cut, tiles = self.schedule, self.schedule.tiles
@@ -268,14 +272,14 @@ class Plan:
     def __eq__(self, other: object) -> bool:
         if type(other) is not Plan:
             return NotImplemented
-        if self.problem != other.problem or self._cut_out != other._cut_out:
+        if self.spec != other.spec or self._cut_out != other._cut_out:
             return False
         return not self._cut_out or all(
             one.same(another) for one, another in zip(self.bands, other.bands, strict=True)
         )
 
     def __hash__(self) -> int:
-        return hash(self.problem)
+        return hash(self.spec)
 
     def __copy__(self) -> Plan:
         return self
@@ -284,17 +288,10 @@ class Plan:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _planned_anew, (self.problem, self.bands if self._cut_out else None)
+        return Plan._of, (self.spec, self.bands if self._cut_out else None)
 
 
-def _planned_anew(asked: Problem, made: tuple[Band, Band, Band] | None) -> Plan:
-    """The Plan of a pickled one's question, scheduled for this process."""
-    plan = object.__new__(Plan)
-    cpu.in_default_mode(plan._adopt, asked, made)
-    return plan
-
-
-def _bands_of(asked: Problem) -> tuple[Band, Band, Band]:
+def _bands_of(asked: OpSpec) -> Bands:
     opspec.check_memory(asked)
     rule = asked.align_corners, asked.rule, asked.dtype.name
     found = {axis: bands(asked.op, *axis, *rule) for axis in set(asked.axes)}

@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..geometry.bands import SAME, Band
+from ..geometry.band import SAME, Band
 from ..kernel import cpu
 from ..spec.layout import Layout
 from . import machine

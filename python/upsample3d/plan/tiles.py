@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.bands import PICK, SAME, SUM, Band
+from ..geometry.band import PICK, SAME, SUM, Band
 from ..spec.layout import Layout
 from . import machine
 from .w_pass import (

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.bands import SAME, Band
+from ..geometry.band import SAME, Band
 from ..spec.layout import Layout
 from . import machine
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The question, checked: every "you asked wrongly" of the Python API is raised here."""
+"""The question, judged: every "you asked wrongly" of the Python API is raised here."""
 
 from __future__ import annotations
 
@@ -8,36 +8,38 @@ import os
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from ..geometry import bands
+import numpy as np
+
+from ..geometry import kinds
+from ..geometry.band import Band
+from ..geometry.kinds import OPERATIONS, Operation
 from ..geometry.sizes import counting_scale, scaled_size
 from . import arguments, dtypes, layout
 from .arguments import Scales, integers, one_of, text
 from .errors import ParameterError, ParameterTypeError, Status
-from .types import Op, Rule
+from .question import Question
+from .types import Rule
 
-OPS: tuple[str, ...] = get_args(Op)
-MOVING = ("nearest_exact", "nearest")
-"""The ops that move elements of any type and compute with none."""
-
+OPS = tuple(OPERATIONS)
 RULES: tuple[str, ...] = get_args(Rule)
 Allocation = tuple[layout.Five, layout.Five]
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """One up-sampling question. Shapes are N, C, D, H, W in any data format; strides are bytes.
+class OpSpec:
+    """A question, judged. Shapes are N, C, D, H, W in any data format; strides are bytes.
 
     source: grad_output backward, input forward; result: grad_input or output.
     """
 
     op: str
-    dtype: dtypes.Dtype
     source_shape: layout.Five
+    dtype: dtypes.Dtype
     result_shape: layout.Five
     scales: Scales
     align_corners: bool
-    rule: str
     data_format: str
+    rule: str
     source_strides: layout.Five
     result_strides: layout.Five
     allocation: Allocation | None
@@ -45,10 +47,15 @@ class Problem:
     num_threads: int | None
 
     @property
+    def operation(self) -> Operation:
+        """The op's kind and direction."""
+        return OPERATIONS[self.op]
+
+    @property
     def axes(self) -> list[tuple[int, int, float | None]]:
         """(input size, output size, scale) of D, H, W."""
         source, result = self.source_shape[2:], self.result_shape[2:]
-        i, o = (result, source) if self.op.endswith("_backward") else (source, result)
+        i, o = (result, source) if self.operation.backward else (source, result)
         return list(zip(i, o, self.scales, strict=True))
 
     @property
@@ -57,82 +64,68 @@ class Problem:
         return 0 in self.source_shape
 
 
-def source_name(op: str) -> str:
-    """What the functions call the source of `op`."""
-    return "grad_output" if op.endswith("_backward") else "input"
-
-
-def state(
-    op: Any,
-    shape: Any,
-    dtype: Any,
-    input_size: Any = None,
-    output_size: Any = None,
-    scales: Any = None,
-    align_corners: Any = False,
-    data_format: Any = "NCDHW",
-    rule: Any = "aclnn",
-    strides: Any = None,
-    out_strides: Any = None,
-    schedule: Any = None,
-    num_threads: Any = None,
-) -> Problem:
-    """The Problem that these arguments state, or a ParameterError or ParameterTypeError."""
-    op = one_of("op", op, OPS)
-    fmt = one_of("data_format", data_format, tuple(layout.FORMATS))
-    source = source_name(op)
-    wanted = arguments.moved_element if op in MOVING else arguments.element
-    element = wanted(f"{source}.dtype", dtype)
-    if type(rule) is not str or rule not in bands.KERNELS:  # which only modules of ours ask for
+def specify(asked: Question) -> OpSpec:
+    """The OpSpec that a question, read, comes to; a ParameterError or ParameterTypeError."""
+    op, shape, dtype, input_size, output_size, *_ = asked
+    scales = asked.scales or (None, None, None)
+    about = OPERATIONS[one_of("op", op, OPS)]
+    fmt = one_of("data_format", asked.data_format, tuple(layout.FORMATS))
+    wanted = arguments.moved_element if about.moves else arguments.element
+    element = wanted(f"{about.source}.dtype", dtype)
+    rule = asked.rule
+    if type(rule) is not str or rule not in kinds.KERNELS:  # which only modules of ours ask for
         rule = one_of("rule", rule, RULES)
-    given = arguments.scales_of(scales)
-    shape = _shape(source, shape, fmt)
+    shape = _shape(about.source, shape, fmt)
     source_shape = layout.reorder(shape, fmt)
     if min(source_shape[:2]) < 0:
-        raise ParameterError(f"{source}.shape is {text(shape)} in {fmt}, wanted N and C >= 0")
-    arguments.spatial(f"{source}.shape", source_shape[2:])
-    if op.endswith("_backward"):
+        raise ParameterError(f"{about.source}.shape is {text(shape)} in {fmt}, wanted N and C >= 0")
+    arguments.spatial(f"{about.source}.shape", source_shape[2:])
+    if about.backward:
         result_shape = _input_shape(source_shape, input_size, output_size, fmt)
-        factors = arguments.counting(given)
+        factors = arguments.counting(scales)
     else:
         _check_input_size(source_shape, input_size)
-        result_shape, factors = _output_shape(source_shape, output_size, given, rule)
+        result_shape, factors = _output_shape(source_shape, output_size, scales, rule)
     itemsize = element.numpy.itemsize
-    result = "input_size" if op.endswith("_backward") else "output_size"
-    for name, sizes in ((f"{source}.shape", source_shape), (result, result_shape)):
+    for name, sizes in ((f"{about.source}.shape", source_shape), (about.size, result_shape)):
         if math.prod(max(size, 1) for size in sizes) * itemsize > 2**63 - 1:
             raise ParameterError(
                 f"{name} makes N, C, D, H, W = {text(sizes)}, wanted fewer than 2^63 bytes"
             )
+    strides = asked.strides
     if strides is None:
         strides = layout.contiguous(shape, itemsize)
     source_strides = layout.reorder(arguments.strides("strides", strides, shape), fmt)
-    allocation, result_strides = _result_memory(
-        result_shape, out_strides, fmt, itemsize,
-        layout.channels_last(source_shape, source_strides, itemsize),
-    )  # fmt: skip
-    return Problem(
-        op=op,
-        dtype=element,
+    if asked.out is None:
+        last = layout.channels_last(source_shape, source_strides, itemsize)
+        allocation = layout.allocation(result_shape, last, fmt)
+        made = layout.contiguous(allocation[0], itemsize)
+        result_strides = layout.reorder(layout.pick(made, allocation[1]), fmt)
+    else:
+        allocation = None
+        result_strides = _out_strides(asked.out, result_shape, element.numpy, fmt)
+    return OpSpec(
+        op=about.name,
         source_shape=source_shape,
+        dtype=element,
         result_shape=result_shape,
         scales=factors,
-        align_corners=arguments.boolean("align_corners", align_corners),
-        rule=rule,
+        align_corners=arguments.boolean("align_corners", asked.align_corners),
         data_format=fmt,
+        rule=rule,
         source_strides=source_strides,
         result_strides=result_strides,
         allocation=allocation,
-        schedule=arguments.integer_or_none("schedule", schedule, 0, 3),
-        num_threads=arguments.integer_or_none("num_threads", num_threads, 1),
+        schedule=arguments.integer_or_none("schedule", asked.schedule, 0, 3),
+        num_threads=arguments.integer_or_none("num_threads", asked.num_threads, 1),
     )
 
 
 def axis_bands(
     op: Any, i: Any, o: Any, scale: Any, align_corners: Any, rule: Any, dtype: Any
-) -> bands.Band:
+) -> Band:
     """The Band of one axis, its arguments checked."""
-    return bands.bands(
+    return kinds.bands(
         one_of("op", op, OPS),
         arguments.integer("i", i, 1),
         arguments.integer("o", o, 1),
@@ -143,9 +136,9 @@ def axis_bands(
     )
 
 
-def check_memory(asked: Problem) -> None:
+def check_memory(asked: OpSpec) -> None:
     """A MemoryError where an axis has more indices than this machine's memory holds a plan for."""
-    needed = sum(bands.planning_bytes(asked.op, i, o, asked.rule) for i, o, _ in set(asked.axes))
+    needed = sum(kinds.planning_bytes(asked.op, i, o, asked.rule) for i, o, _ in set(asked.axes))
     if needed > (memory := _memory()):
         raise MemoryError(
             f"{asked.op} of D, H, W from {asked.source_shape[2:]} to {asked.result_shape[2:]} "
@@ -199,7 +192,7 @@ def _input_shape(source: layout.Five, input_size: Any, output_size: Any, fmt: st
         raise ParameterTypeError(
             "input_size is None, wanted (N, C, D, H, W) of the result", Status.NULL_POINTER
         )
-    n, c, d, h, w = arguments.input_size(input_size)
+    n, c, d, h, w = input_size
     for axis, have, want in (("N", n, source[0]), ("C", c, source[1])):
         if have != want:
             order = "" if fmt == "NCDHW" else f"; it is N, C, D, H, W in {fmt} too"
@@ -208,22 +201,20 @@ def _input_shape(source: layout.Five, input_size: Any, output_size: Any, fmt: st
                 f"{order}"
             )
     arguments.spatial("input_size", (d, h, w))
-    if output_size is not None:
-        sizes = arguments.output_size(output_size)
-        if sizes != source[2:]:
-            raise ParameterError(
-                f"output_size is {text(sizes)}, wanted {source[2:]}, the D, H, W of grad_output"
-            )
+    if output_size is not None and output_size != source[2:]:
+        raise ParameterError(
+            f"output_size is {text(output_size)}, wanted {source[2:]}, the D, H, W of grad_output"
+        )
     return n, c, d, h, w
 
 
 def _check_input_size(source: layout.Five, given: Any) -> None:
     """Refuses an input_size that is not the input's; forward ops need none."""
-    if given is None:
-        return
-    have = f"{text(source)} as input has, or None: the result's D, H, W are output_size"
-    if integers("input_size", given, 5, have) != source:
-        raise ParameterError(f"input_size is {text(given)}, wanted {have}")
+    if given is not None and given != source:
+        raise ParameterError(
+            f"input_size is {text(given)}, wanted {text(source)} as input has, or None: the "
+            "result's D, H, W are output_size"
+        )
 
 
 def _output_shape(
@@ -233,7 +224,7 @@ def _output_shape(
     and the scales that count."""
     factors = arguments.counting(scales)
     if output_size is not None:
-        name, (d, h, w) = "output_size", arguments.output_size(output_size)
+        name, (d, h, w) = "output_size", output_size
     elif None in factors:
         missing = ", ".join(axis for axis, s in zip("DHW", factors, strict=True) if s is None)
         given = "None" if scales == (None, None, None) else text(scales)
@@ -252,22 +243,33 @@ def _output_shape(
     return (source[0], source[1], d, h, w), factors
 
 
-def _result_memory(
-    shape: layout.Five, out_strides: Any, fmt: str, itemsize: int, channels_last: bool
-) -> tuple[Allocation | None, layout.Five]:
-    """How to allocate a result (None if out_strides say where it lies), and its strides."""
-    if out_strides is None:
-        allocation = layout.allocation(shape, channels_last, fmt)
-        made = layout.contiguous(allocation[0], itemsize)
-        return allocation, layout.reorder(layout.pick(made, allocation[1]), fmt)
+def _out_strides(
+    out: tuple[Any, Any, Any], shape: layout.Five, dtype: np.dtype[Any], fmt: str
+) -> layout.Five:
+    """The strides of an array that takes a result of this shape and dtype."""
+    out_shape, out_dtype, out_strides = out
     own = layout.pick(shape, layout.AXES[fmt])
+    if out_shape is not None:
+        check_fit("out", out_shape, out_dtype, own, dtype)
     strides = layout.reorder(arguments.strides("out_strides", out_strides, own), fmt)
-    if layout.overlaps_itself(shape, strides, itemsize):
+    if layout.overlaps_itself(shape, strides, dtype.itemsize):
         raise ParameterError(
             f"out has strides {text(out_strides)}, which for N, C, D, H, W = {shape} "
             "may overlap; wanted elements of its own, each stride past the span of smaller ones"
         )
-    return None, strides
+    return strides
+
+
+def check_fit(
+    name: str, shape: layout.Five, dtype: np.dtype[Any], wanted: layout.Five, of: np.dtype[Any]
+) -> None:
+    """Refuses an array of another dtype or shape than `of` and `wanted`."""
+    if dtype != of:
+        raise ParameterTypeError(
+            f"{name} has dtype {arguments.dtype_text(dtype)}, wanted {of.name}"
+        )
+    if shape != wanted:
+        raise ParameterError(f"{name} has shape {shape}, wanted {wanted}")
 
 
 def _memory() -> float:

@@ -9,15 +9,9 @@ from typing import Any, Literal, SupportsIndex, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Mode = Literal["nearest_exact", "nearest", "trilinear"]
-Op = Literal[
-    "nearest_exact_backward",
-    "nearest_backward",
-    "trilinear_backward",
-    "nearest_exact",
-    "nearest",
-    "trilinear",
-]
+from ..geometry.kinds import Mode as Mode
+from ..geometry.kinds import Op as Op
+
 Rule = Literal["aclnn", "torch"]
 DataFormat = Literal["NCDHW", "NDHWC"]
 
