@@ -212,10 +212,10 @@ def _run(
     schedule, num_threads."""
     if type(source) is not np.ndarray:
         source = buffers.check_array(OPERATIONS[op].source, source)
-    target = None
+    target = place = None
     if out is not None:
-        array = buffers.check_array("out", out)
-        target = array.shape, array.dtype, array.strides
+        target = buffers.check_array("out", out)
+        place = target.shape, target.dtype, target.strides
     input_size, output_size, scales = sizes
     if input_size is not None:
         input_size = arguments.input_size(input_size)
@@ -225,7 +225,7 @@ def _run(
         scales = cpu.in_default_mode(arguments.scales_of, scales)
     key = (
         allowed_threads(), op, source.shape, source.dtype, input_size, output_size, scales, *rules,
-        source.strides, target, *limits,
+        source.strides, place, *limits,
     )  # fmt: skip
     try:
         plan: Plan = planned(*key)
@@ -233,4 +233,5 @@ def _run(
         raise
     except Exception:  # what cannot be hashed or compared is no argument: the plain way names it
         plan = planned.__wrapped__(*key)
-    return plan(source, out)
+    result = plan.run(source, target)
+    return result if out is None else out

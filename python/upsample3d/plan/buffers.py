@@ -72,18 +72,15 @@ def check_match(
     return array
 
 
-def check_out(
-    out: Any, shape: layout.Five, strides: layout.Five, dtype: np.dtype[Any], source: Array
-) -> Array:
-    """`out` as an array for the result: writable, aligned, disjoint from the source."""
-    array = check_match("out", out, shape, strides, dtype)
-    if not array.flags.writeable:
+def check_target(out: Array, source: Array) -> None:
+    """Refuses an `out` that is read-only, misaligned, or overlaps the source."""
+    flags = out.flags
+    if not flags.writeable:
         raise ParameterError("out is read-only, wanted a writable array")
-    if not array.flags.aligned:
-        raise ParameterError(f"out is misaligned, wanted a multiple of {dtype.alignment} bytes")
-    if share_memory(array, source):
+    if not flags.aligned:
+        raise ParameterError(f"out is misaligned, wanted a multiple of {out.dtype.alignment} bytes")
+    if share_memory(out, source):
         raise ParameterError("out overlaps the source in memory, wanted memory of its own")
-    return array
 
 
 def check_workspace(given: Any, size: int, source: Array, out: Array) -> Array:

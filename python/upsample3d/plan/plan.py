@@ -20,6 +20,7 @@ from ..spec.question import Question, read
 from ..spec.types import DataFormat, Element, Op, Rule, Scales, Sizes
 from . import buffers, schedule, w_pass
 from .buffers import Array
+from .immutable import Immutable
 from .schedule import Schedule
 
 _AS_THEY_ARE = (0, 1, 2, 3, 4)
@@ -28,7 +29,7 @@ Bands = tuple[Band, Band, Band]
 """Those of D, H and W."""
 
 
-class Plan:
+class Plan(Immutable):
     """A prepared up-sampling op: immutable, and for any number of threads at once.
 
     op: "nearest_exact_backward", "nearest_backward", "trilinear_backward", "nearest_exact",
@@ -192,6 +193,17 @@ class Plan:
             (d, h, w),
         )
 
+    def run(self, source: Array, out: Array | None) -> Array:
+        """A call for arrays whose shapes, dtypes and strides are known to be the plan's."""
+        if out is None:
+            out = self._new_result()
+        else:
+            buffers.check_target(out, source)
+        if self._job is not None:
+            size = self.workspace_size
+            self.fill(source, out, buffers.empty(size, np.uint8) if size else None)
+        return out
+
     def fill(self, source: Array | int, out: Array | int, workspace: Array | None) -> None:
         """A call without a look at the arrays, for rooms that have made them fit; not for N, C = 0.
 
@@ -236,7 +248,8 @@ class Plan:
         if out is None:
             out = self._new_result()
         else:
-            out = buffers.check_out(out, self.out_shape, self.out_strides, self.dtype, source)
+            out = buffers.check_match("out", out, self.out_shape, self.out_strides, self.dtype)
+            buffers.check_target(out, source)
         if workspace is not None and self._job is not None:
             workspace = buffers.check_workspace(workspace, self.workspace_size, source, out)
         elif self.workspace_size:
@@ -244,18 +257,9 @@ class Plan:
         return source, out, workspace
 
     def _new_result(self) -> Array:
-        shape, axes = opspec.checked_allocation(self.spec.allocation)
+        shape, axes = self.spec.allocation or opspec.refuse_allocation()
         result: Array = buffers.empty(shape, self.dtype)
         return result if axes == _AS_THEY_ARE else result.transpose(axes)
-
-    def _set(self, name: str, value: object) -> None:
-        object.__setattr__(self, name, value)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a Plan is immutable: {name} cannot be set")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a Plan is immutable: {name} cannot be deleted")
 
     def __repr__(self) -> str:
         asked = self.spec
@@ -280,12 +284,6 @@ class Plan:
 
     def __hash__(self) -> int:
         return hash(self.spec)
-
-    def __copy__(self) -> Plan:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Plan:
-        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Plan._of, (self.spec, self.bands if self._cut_out else None)

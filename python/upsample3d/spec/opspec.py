@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, NoReturn, get_args
 
 import numpy as np
 
@@ -162,13 +162,11 @@ def checked_schedule(given: int | None, fastest: int) -> int:
     return fastest if given is None else given
 
 
-def checked_allocation(allocation: Allocation | None) -> Allocation:
-    """How to allocate a result, refused where the plan was made for the strides of a given one."""
-    if allocation is None:
-        raise ParameterTypeError(
-            "out is None, wanted an array of the plan's out_strides", Status.NULL_POINTER
-        )
-    return allocation
+def refuse_allocation() -> NoReturn:
+    """Refuses to allocate a result where the plan is made for the strides of a given one."""
+    raise ParameterTypeError(
+        "out is None, wanted an array of the plan's out_strides", Status.NULL_POINTER
+    )
 
 
 def _shape(source: str, given: Any, fmt: str) -> tuple[int, ...]:
