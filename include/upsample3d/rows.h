@@ -67,7 +67,7 @@ INLINE void prefetch_rows(const element *row, int64_t stride, int64_t terms, int
             __builtin_prefetch(at(row + x, t * stride + distance));
 }
 
-/* The sum of rows for x < n. The last vector overlaps the one before, if there is one: it writes the same again. */
+/* The sum of rows for x < n. Unless onto, the last vector overlaps the one before and writes the same again. */
 template <bool unit, class acc_t, class element, class out>
 INLINE void sum_run(out *sum, const element *row, int64_t stride, int64_t terms, const acc_t *w, int64_t n, bool onto,
                     int64_t distance = 0) {

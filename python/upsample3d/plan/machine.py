@@ -80,7 +80,7 @@ class Machine:
     float16, the slowest."""
 
     slow_row_bytes: int = 256
-    """The shortest contiguous row that is not slow. Not measured."""
+    """The shortest contiguous row that is not slow."""
 
 
 this = Machine()
