@@ -269,13 +269,19 @@ def test_trilinear_weights_of_the_operators_document():
 
 
 def test_zeros_at_the_ends_of_windows_are_left_out():
-    rows = np.array([[0, 1, 2, 0], [3, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 4]], np.float32)
-    made = weighted(np.array([0, 1, 1, 1]), rows, 5)
-    assert made.lo.tolist() == [1, 1, 1, 4]
-    assert made.hi.tolist() == [3, 2, 1, 5]
+    rows = np.array([[0, 1, 2, 0], [0, 3, 0, 0], [0, 0, 0, 0], [0, 0, 0, 4]], np.float32)
+    made = weighted(np.array([0, 1, 3, 3]), rows, 7)
+    assert made.lo.tolist() == [1, 2, 3, 6]
+    assert made.hi.tolist() == [3, 3, 3, 7]
     assert made.start.tolist() == [0, 2, 3, 3, 4]
     assert made.w.tolist() == [1, 2, 3, 4]
     assert weighted(np.array([0, 1]), np.eye(2), 3).w is None
+
+
+def test_windows_that_do_not_ascend_are_refused():
+    """Trimmed, the second window ends before the first: no transpose by searching."""
+    with pytest.raises(ValueError, match="do not ascend"):
+        weighted(np.array([0, 0]), np.array([[1, 1, 1], [1, 0, 0]]), 3)
 
 
 @pytest.mark.parametrize("row", [[0.5, 0, 0.5], [0, 1, 0, -1]])

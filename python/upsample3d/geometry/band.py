@@ -122,12 +122,15 @@ def weighted(first: Indices, w: Weights, sources: int) -> Band:
     """Result k sums the sources from first[k] on with the weights w[k].
 
     w: [results, terms]. Zeros at the ends of a row are left out, and with them sources that the
-    axis may lack; a zero between other weights is refused with a ValueError.
+    axis may lack. A ValueError refuses a zero between other weights, and windows whose beginnings
+    or ends then do not ascend: `transposed` relies on both.
     """
     there = w != 0
     lo = first + there.argmax(axis=1)
     hi = first + w.shape[1] - there[:, ::-1].argmax(axis=1)
     hi[~there.any(axis=1)] -= w.shape[1]
+    if (lo[1:] < lo[:-1]).any() or (hi[1:] < hi[:-1]).any():
+        raise ValueError("windows do not ascend")
     flat = w[there]
     return Band(lo, hi, _starts(lo, hi), None if (flat == 1).all() else flat, sources)
 
