@@ -29,7 +29,7 @@ def test_dtype_codes():
 
 def test_kinds():
     kinds = [ENUMS[name] for name in ("SUM", "COPY", "IDENTITY")]
-    assert kinds == [band.SUM, band.PICK, band.SAME]
+    assert kinds == [band.SUM, band.COPY, band.IDENTITY]
 
 
 def test_w_forms_and_column():
@@ -60,7 +60,7 @@ def test_scratch_order():
 
 
 def test_a_band_says_what_it_does():
-    assert up.bands("nearest", 4, 4).kind == band.SAME
-    assert up.bands("nearest", 4, 8).kind == band.PICK
+    assert up.bands("nearest", 4, 4).kind == band.IDENTITY
+    assert up.bands("nearest", 4, 8).kind == band.COPY
     assert up.bands("nearest_backward", 4, 8).kind == band.SUM
     assert up.bands("trilinear", 4, 8).kind == band.SUM

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-SUM, PICK, SAME = 0, 1, 2
+SUM, COPY, IDENTITY = 0, 1, 2
 """What a band does: adds weighted sources, copies one source per result, or none to the last few,
 copies source k to k."""
 
@@ -30,7 +30,7 @@ class Band:
     w: flat weights in the accumulator's type; None where all are one. None is 0, where sources
     would not count: a ValueError.
     sources: the length of the source axis.
-    reached: how many results have sources. kind: SUM, PICK or SAME.
+    reached: how many results have sources. kind: SUM, COPY or IDENTITY.
     """
 
     lo: Indices
@@ -55,8 +55,8 @@ class Band:
         if self.w is not None or (terms[: self.reached] != 1).any():  # the others are 0 then
             return SUM
         if not len(self.lo) == self.reached == self.sources:
-            return PICK
-        return SAME if np.array_equal(self.lo, np.arange(self.sources)) else PICK
+            return COPY
+        return IDENTITY if np.array_equal(self.lo, np.arange(self.sources)) else COPY
 
     def reach(self, first: int, last: int) -> tuple[int, int]:
         """The sources lo .. hi of results first .. last, of which there is one; at least one."""

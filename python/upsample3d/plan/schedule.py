@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..geometry.band import SAME, Band
+from ..geometry.band import IDENTITY, Band
 from ..kernel import cpu
 from ..spec.layout import Layout
 from . import machine
@@ -48,7 +48,7 @@ class Schedule:
 
 def choose(d: Band, h: Band, w: Band) -> int:
     """The fastest SCH_ID on a CPU: 0 if the result is a copy, else 3, one plane per unit."""
-    return 0 if d.kind == h.kind == w.kind == SAME else 3
+    return 0 if d.kind == h.kind == w.kind == IDENTITY else 3
 
 
 def cut(

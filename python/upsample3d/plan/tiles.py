@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.band import PICK, SAME, SUM, Band
+from ..geometry.band import COPY, IDENTITY, SUM, Band
 from ..spec.layout import Layout
 from . import machine
 from .w_pass import (
@@ -92,7 +92,7 @@ def tile(axes: tuple[Band, Band, Band], memory: Layout, acc_size: int, pieces: i
     source_row = memory.source_row or pack > 0
     narrowest = pixel * int(w.hi.max() if copy else _spans(w, cut.tile_w).min())
     short = narrowest < form.window
-    h_writes = not copy and (h.kind == SUM or (h.kind == PICK and cut.rows_together > 1))
+    h_writes = not copy and (h.kind == SUM or (h.kind == COPY and cut.rows_together > 1))
     pad_row = (short and not pack) or not source_row if copy else short
     skip_d = d.kind != SUM and source_row and itemsize == acc_size
     source_bytes = _bytes(memory, d.sources, h.sources, w.sources)
@@ -100,7 +100,7 @@ def tile(axes: tuple[Band, Band, Band], memory: Layout, acc_size: int, pieces: i
     prefetch_bytes = source_bytes if itemsize == 2 else machine.this.prefetch_bytes
     pack_slab = (cut.rows * cut.width * itemsize // 64 + 1 | 1) * 64  # odd: other cache sets
     slack = form.window if short else 0
-    lines = (cut.stream or not memory.result_row) and not (copy and w.kind == SAME)
+    lines = (cut.stream or not memory.result_row) and not (copy and w.kind == IDENTITY)
     if copy:
         columns = int(w.hi.max()) * pixel if pad_row and form.w_form == W_TABLE else 0
         packed = (cut.rows_together * columns + slack) * itemsize if columns else 0

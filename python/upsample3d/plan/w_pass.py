@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.band import SAME, Band
+from ..geometry.band import IDENTITY, Band
 from ..spec.layout import Layout
 from . import machine
 
@@ -89,7 +89,7 @@ def form_of(w: Band, memory: Layout, acc_size: int, copy: bool) -> Form:
     acc_size: bytes of an accumulator. copy: every result of the op is a copy of one source.
     """
     pixel, itemsize = memory.lanes, memory.itemsize
-    if w.kind == SAME:
+    if w.kind == IDENTITY:
         return Form(W_NONE, 1)
     if fits_table(w, memory, acc_size, copy):
         shuffled = copy and pixel == 1 and itemsize < 4 and w.reached > w.sources
