@@ -225,7 +225,7 @@ cdef void set_band(band_t *to, band, list arrays) except *:
     to.lo = <const int64_t *>address(band.lo)
     to.start = <const int64_t *>address(band.start)
     to.w = NULL if band.w is None else address(band.w)
-    to.kind, to.covered = band.kind, band.reached
+    to.kind, to.covered = band.kind, band.covered
     arrays += [band.lo, band.start, band.w]
 
 

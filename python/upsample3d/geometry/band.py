@@ -30,7 +30,7 @@ class Band:
     w: flat weights in the accumulator's type; None where all are one. None is 0, where sources
     would not count: a ValueError.
     sources: the length of the source axis.
-    reached: how many results have sources. kind: SUM, COPY or IDENTITY.
+    covered: how many results have sources. kind: SUM, COPY or IDENTITY.
     """
 
     lo: Indices
@@ -38,7 +38,7 @@ class Band:
     start: Indices
     w: Weights | None
     sources: int
-    reached: int = field(init=False)
+    covered: int = field(init=False)
     kind: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -48,24 +48,24 @@ class Band:
             if array is not None:
                 array.flags.writeable = False  # a kernel reads them without asking again
         terms = self.hi - self.lo
-        object.__setattr__(self, "reached", int(np.count_nonzero(terms > 0)))
+        object.__setattr__(self, "covered", int(np.count_nonzero(terms > 0)))
         object.__setattr__(self, "kind", self._kind(terms))
 
     def _kind(self, terms: Indices) -> int:
-        if self.w is not None or (terms[: self.reached] != 1).any():  # the others are 0 then
+        if self.w is not None or (terms[: self.covered] != 1).any():  # the others are 0 then
             return SUM
-        if not len(self.lo) == self.reached == self.sources:
+        if not len(self.lo) == self.covered == self.sources:
             return COPY
         return IDENTITY if np.array_equal(self.lo, np.arange(self.sources)) else COPY
 
-    def reach(self, first: int, last: int) -> tuple[int, int]:
-        """The sources lo .. hi of results first .. last, of which there is one; at least one."""
+    def sources_of(self, first: int, last: int) -> tuple[int, int]:
+        """The sources lo .. hi of results first .. last > first; at least one source."""
         lo = min(int(self.lo[first]), self.sources - 1)
         return lo, max(lo + 1, int(self.hi[last - 1]))
 
     def part(self, first: int, last: int) -> Band:
-        """The band of results first .. last, whose sources are those of their reach."""
-        lo, hi = self.reach(first, last)
+        """The band of results first .. last and of the sources_of them."""
+        lo, hi = self.sources_of(first, last)
         start = self.start[first : last + 1]
         w = None if self.w is None else self.w[start[0] : start[-1]]
         return Band(

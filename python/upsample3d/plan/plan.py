@@ -167,7 +167,7 @@ class Plan(Immutable):
         `data_format`.
         """
         (n, c), within = results[:2], zip(self.bands, results[2:], strict=True)
-        needed = [n, c, *(band.reach(*part) for band, part in within)]
+        needed = [n, c, *(band.sources_of(*part) for band, part in within)]
         return tuple(slice(*needed[axis]) for axis in layout.AXES[self.spec.data_format])
 
     def part(

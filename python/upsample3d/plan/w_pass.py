@@ -92,7 +92,7 @@ def form_of(w: Band, memory: Layout, acc_size: int, copy: bool) -> Form:
     if w.kind == IDENTITY:
         return Form(W_NONE, 1)
     if fits_table(w, memory, acc_size, copy):
-        shuffled = copy and pixel == 1 and itemsize < 4 and w.reached > w.sources
+        shuffled = copy and pixel == 1 and itemsize < 4 and w.covered > w.sources
         bytes_ = VECTOR_BYTES // itemsize if shuffled else 0
         return Form(W_TABLE, machine.this.table_rows, max(2 * VECTOR, bytes_), shuffled)
     if pixel * acc_size >= COLUMN_BYTES or copy:
@@ -111,7 +111,7 @@ def fits_table(w: Band, memory: Layout, acc_size: int, copy: bool) -> bool:
     pixel_bytes = pixel * memory.itemsize
     if copy and (memory.itemsize > 4 or pixel_bytes >= machine.this.copy_pixel_bytes):
         return False
-    first = _firsts(w.lo[: w.reached] if copy else w.lo, pixel)  # a copy clears the others
+    first = _firsts(w.lo[: w.covered] if copy else w.lo, pixel)  # a copy clears the others
     n = len(first) - VECTOR
     for vector in (4, 8, VECTOR):
         vectors = first[: -(-n // vector) * vector].reshape(-1, vector)
