@@ -294,7 +294,7 @@ cdef class Job:
         job.by_tiles_h = magic_of(job.tiles_h, width)
         job.by_channels = magic_of(job.channels, width)
 
-    def apart(self, source, result, workspace, uintptr_t size):
+    def disjoint(self, source, result, workspace, uintptr_t size):
         """Whether result and workspace are writable, and no two of the three extents overlap.
 
         If False, look closer: interleaved arrays, for example, are disjoint too.

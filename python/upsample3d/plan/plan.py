@@ -231,7 +231,7 @@ class Plan(Immutable):
             and source.strides == self.strides
             and out.shape == self.out_shape
             and out.strides == self.out_strides
-            and self._job.apart(source, out, workspace, self.workspace_size)
+            and self._job.disjoint(source, out, workspace, self.workspace_size)
         )
 
     def _checked(self, source: Array, out: Any, workspace: Any) -> tuple[Array, Array, Any]:
