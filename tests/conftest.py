@@ -64,13 +64,13 @@ def tune(monkeypatch):
 def runs(monkeypatch):
     """The plans that have run on tensors, by the name of their op."""
     seen = []
-    fill = upsample3d.plan.plan.Plan.fill
+    execute = upsample3d.plan.plan.Plan.execute
 
     def spy(plan, *arrays):
         seen.append(plan.spec.op)
-        return fill(plan, *arrays)
+        return execute(plan, *arrays)
 
-    monkeypatch.setattr(upsample3d.plan.plan.Plan, "fill", spy)
+    monkeypatch.setattr(upsample3d.plan.plan.Plan, "execute", spy)
     return seen
 
 

@@ -70,7 +70,7 @@ def visit(op: str, dtype: str) -> int:
                            num_threads=1, **options)  # fmt: skip
             # Without the bytes that are for aligning: these pages are aligned.
             workspace = between_pages(max(plan.workspace_size - 64, 0), at_end)
-            plan.fill(source, out, workspace)
+            plan.execute(source, out, workspace)
             assert np.array_equal(out, wanted), (i, o, channels, gap, source_order, out_order)
             cases += 1
     return cases

@@ -89,7 +89,7 @@ ONLY_IN = {
     "nibabel": {"nifti.py", "headers.py"},
     "matplotlib": {"picture.py", "story.py"},
     "Job": {"levels.py", "plan.py"},
-    "fill": {"plan.py", "torch_run.py"},
+    "execute": {"plan.py", "torch_run.py"},
 }
 """A name -> the Python files of the package that may use it."""
 

@@ -361,13 +361,13 @@ def test_subclasses_see_no_more_than_from_stock(mode, runs):
 
 def test_threads_are_torch_s(monkeypatch):
     planned = []
-    fill = upsample3d.plan.plan.Plan.fill
+    execute = upsample3d.plan.plan.Plan.execute
 
     def spy(plan, *arrays):
         planned.append(plan.schedule.threads)
-        return fill(plan, *arrays)
+        return execute(plan, *arrays)
 
-    monkeypatch.setattr(upsample3d.plan.plan.Plan, "fill", spy)
+    monkeypatch.setattr(upsample3d.plan.plan.Plan, "execute", spy)
     x, before = torch.ones(1, 4, 64, 64, 64), torch.get_num_threads()
     try:
         with backend.enabled():

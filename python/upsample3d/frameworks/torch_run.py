@@ -75,7 +75,7 @@ def run(
     elif not _disjoint(source, into):
         return None
     workspace = buffers.empty(plan.workspace_size, np.uint8) if plan.workspace_size else None
-    plan.fill(source.data_ptr(), into.data_ptr(), workspace)
+    plan.execute(source.data_ptr(), into.data_ptr(), workspace)
     return out
 
 

@@ -157,7 +157,7 @@ class Plan(Immutable):
         if target is None or workspace is None or not self._plain(source, target, workspace):
             source, target, workspace = self._checked(source, target, workspace)
         if self._job is not None:
-            self.fill(source, target, workspace)
+            self.execute(source, target, workspace)
         return target if out is None else out
 
     def sources(self, results: Sequence[tuple[int, int]]) -> tuple[slice, ...]:
@@ -201,14 +201,14 @@ class Plan(Immutable):
             buffers.check_target(out, source)
         if self._job is not None:
             size = self.workspace_size
-            self.fill(source, out, buffers.empty(size, np.uint8) if size else None)
+            self.execute(source, out, buffers.empty(size, np.uint8) if size else None)
         return out
 
-    def fill(self, source: Array | int, out: Array | int, workspace: Array | None) -> None:
-        """A call without a look at the arrays, for rooms that have made them fit; not for N, C = 0.
+    def execute(self, source: Array | int, out: Array | int, workspace: Array | None) -> None:
+        """A call for arrays that are known to fit; not for N = 0 or C = 0.
 
-        source, out: the arrays, or where their first elements lie. workspace: None only where
-        workspace_size is 0. It takes half as long where the work is small.
+        source, out: the arrays, or the addresses of their first elements. workspace: None only if
+        workspace_size is 0. A small call takes half as long.
         """
         job: Any = self._job
         if self.schedule.threads == 1:
