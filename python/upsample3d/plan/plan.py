@@ -23,7 +23,7 @@ from .buffers import Array
 from .immutable import Immutable
 from .schedule import Schedule
 
-_AS_THEY_ARE = (0, 1, 2, 3, 4)
+_UNPERMUTED = (0, 1, 2, 3, 4)
 
 Bands = tuple[Band, Band, Band]
 """Those of D, H and W."""
@@ -97,10 +97,10 @@ class Plan(Immutable):
         axes = layout.AXES[asked.data_format]
         self._set("spec", asked)
         self._set("dtype", asked.dtype.numpy)
-        self._set("shape", layout.pick(asked.source_shape, axes))
-        self._set("strides", layout.pick(asked.source_strides, axes))
-        self._set("out_shape", layout.pick(asked.result_shape, axes))
-        self._set("out_strides", layout.pick(asked.result_strides, axes))
+        self._set("shape", layout.permute(asked.source_shape, axes))
+        self._set("strides", layout.permute(asked.source_strides, axes))
+        self._set("out_shape", layout.permute(asked.result_shape, axes))
+        self._set("out_strides", layout.permute(asked.result_strides, axes))
         self._set("_cut_out", made is not None)
         self._set("_job", None)
         self._set("workspace_size", 0)
@@ -259,7 +259,7 @@ class Plan(Immutable):
     def _new_result(self) -> Array:
         shape, axes = self.spec.allocation or opspec.refuse_allocation()
         result: Array = buffers.empty(shape, self.dtype)
-        return result if axes == _AS_THEY_ARE else result.transpose(axes)
+        return result if axes == _UNPERMUTED else result.transpose(axes)
 
     def __repr__(self) -> str:
         asked = self.spec

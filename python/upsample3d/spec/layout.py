@@ -44,11 +44,11 @@ class Layout:
 
 def reorder(numbers: Sequence[int], data_format: str) -> Five:
     """Five numbers of `data_format` in N, C, D, H, W order."""
-    return pick(numbers, FORMATS[data_format])
+    return permute(numbers, FORMATS[data_format])
 
 
-def pick(numbers: Sequence[int], places: Five) -> Five:
-    """The numbers at five places."""
+def permute(numbers: Sequence[int], places: Five) -> Five:
+    """The numbers at five places, in their order."""
     a, b, c, d, e = (numbers[k] for k in places)
     return a, b, c, d, e
 
@@ -74,7 +74,7 @@ def allocation(shape: Five, last: bool, data_format: str) -> tuple[Five, Five]:
     shape: N, C, D, H, W. last: memory is channels-last, else N, C, D, H, W.
     """
     memory = AXES["NDHWC" if last else "NCDHW"]
-    return pick(shape, memory), pick([memory.index(k) for k in range(5)], AXES[data_format])
+    return permute(shape, memory), permute([memory.index(k) for k in range(5)], AXES[data_format])
 
 
 def overlaps_itself(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> bool:
