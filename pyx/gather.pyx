@@ -262,7 +262,7 @@ cdef class Job:
         set_band(&job.h, bands[1], self.arrays)
         set_band(&job.w, bands[2], self.arrays)
         job.dtype, job.itemsize = layout.dtype, layout.itemsize
-        job.planes, job.channels, job.pixel = layout.planes, layout.channels, layout.lanes
+        job.planes, job.channels, job.pixel = layout.planes, layout.channels, layout.pixel
         job.origin, job.result = strides_of(layout.source), strides_of(layout.result)
         job.result_row = layout.result_row
         job.copy_bytes, job.copy_unit = schedule.copy_bytes, schedule.copy_unit

@@ -249,7 +249,7 @@ def test_sizes_at_the_edges(op, shape, other, dtype, fmt, refused, monkeypatch):
     cut, tiles = made.schedule, made.schedule.tiles
     if not cut.copy_bytes:
         assert cut.units == cut.groups * spatial[0] * tiles.tiles_h * tiles.tiles_w
-        assert cut.groups * cut.inner * made.layout.lanes == n * c
+        assert cut.groups * cut.inner * made.layout.pixel == n * c
         assert tiles.tiles_h * tiles.tile_h >= spatial[1]
         assert tiles.tiles_w * tiles.tile_w >= spatial[2]
     else:

@@ -222,7 +222,7 @@ def test_rows_beyond_32_bits_have_no_table():
         band = up.Band(lo, lo + 1, np.arange(9), None, sources)
         shape, strides = (1, channels, 1, 1, sources), (0, 4, 0, 0, 4 * channels)
         lies = layout.arrange(0, 4, shape, strides, (*shape[:4], 8), strides)
-        assert lies.lanes == channels
+        assert lies.pixel == channels
         assert w_pass.fits_table(band, lies, 4, copy=False) == fits
 
 

@@ -69,7 +69,7 @@ def cut(
     inner = {1: memory.planes, 2: n, 3: 1, 0: 1}[sch_id]
     groups = memory.planes // inner
     voxels = d.sources * h.sources * w.sources + len(d.lo) * len(h.lo) * len(w.lo)
-    total = memory.planes * memory.lanes * voxels * memory.itemsize
+    total = memory.planes * memory.pixel * voxels * memory.itemsize
     threads = max(1, min(max_threads, total // this.thread_bytes))
     pieces = this.units_per_thread * threads // (groups * len(d.lo))
     tiles = tile(axes, memory, acc_size, pieces)
@@ -79,7 +79,7 @@ def cut(
     else:
         units = groups * len(d.lo) * tiles.tiles_h * tiles.tiles_w
         tile_bytes = max(1, tiles.tile_bytes)
-    row = min(w.sources, len(w.lo)) * memory.lanes * memory.itemsize
+    row = min(w.sources, len(w.lo)) * memory.pixel * memory.itemsize
     fast = copy_bytes or (memory.source_row and memory.result_row and row >= this.slow_row_bytes)
     chunk_bytes = this.chunk_bytes if fast else min(this.chunk_bytes, this.slow_chunk_bytes)
     return Schedule(

@@ -88,7 +88,7 @@ def tile(axes: tuple[Band, Band, Band], memory: Layout, acc_size: int, pieces: i
     copy = all(axis.kind != SUM for axis in axes)
     form = form_of(w, memory, acc_size, copy)
     cut = _cut(axes, memory, acc_size, pieces, form, copy)
-    pack, itemsize, pixel = cut.pack, memory.itemsize, memory.lanes
+    pack, itemsize, pixel = cut.pack, memory.itemsize, memory.pixel
     source_row = memory.source_row or pack > 0
     narrowest = pixel * int(w.hi.max() if copy else _spans(w, cut.tile_w).min())
     short = narrowest < form.window
@@ -143,7 +143,7 @@ def _cut(
 ) -> _Cut:
     """Cuts a plane's results: along H, and along W only if a row's sums would not fit."""
     d, h, w = axes
-    this, pixel, itemsize = machine.this, memory.lanes, memory.itemsize
+    this, pixel, itemsize = machine.this, memory.pixel, memory.itemsize
     row_limit = max(1, this.group_bytes // (form.rows_together * pixel * acc_size))
     slabs = max(1, int((d.hi - d.lo).max()))
     pack_limit = this.pack_bytes // (pixel * itemsize)
@@ -199,19 +199,19 @@ def _sums(
     slack: elements read beyond a short row. h_rows: H, or padding, makes rows.
     """
     turned, padded = form.w_form == W_COLUMNS, max(cut.width, VECTOR)
-    row = cut.tile_w * memory.lanes + VECTOR
+    row = cut.tile_w * memory.pixel + VECTOR
     return [
         0 if skip_d and cut.whole else (cut.rows * cut.width + VECTOR) * acc_size,
         (cut.rows_together * padded + slack) * acc_size if h_rows or not cut.whole else 0,
         padded * COLUMN_BYTES if turned else 0,
-        row * COLUMN_BYTES if turned else 0 if cut.whole else memory.lanes * acc_size,
+        row * COLUMN_BYTES if turned else 0 if cut.whole else memory.pixel * acc_size,
         0 if memory.source_row else cut.width * memory.itemsize,
     ]
 
 
 def _bytes(memory: Layout, d: int, h: int, w: int) -> int:
     """The size of all planes of d x h x w pixels."""
-    return memory.planes * memory.lanes * memory.itemsize * d * h * w
+    return memory.planes * memory.pixel * memory.itemsize * d * h * w
 
 
 def _slabs_to_pack(axes: tuple[Band, Band, Band], limit: int, copy: bool) -> int:

@@ -88,7 +88,7 @@ def form_of(w: Band, memory: Layout, acc_size: int, copy: bool) -> Form:
 
     acc_size: bytes of an accumulator. copy: every result of the op is a copy of one source.
     """
-    pixel, itemsize = memory.lanes, memory.itemsize
+    pixel, itemsize = memory.pixel, memory.itemsize
     if w.kind == IDENTITY:
         return Form(W_NONE, 1)
     if fits_table(w, memory, acc_size, copy):
@@ -103,7 +103,7 @@ def form_of(w: Band, memory: Layout, acc_size: int, copy: bool) -> Form:
 def fits_table(w: Band, memory: Layout, acc_size: int, copy: bool) -> bool:
     """Whether a table suits W: 32-bit indices, short pixels, few terms, and the sources of every
     vector of results within two vectors, on every CPU level."""
-    pixel, longest = memory.lanes, int((w.hi - w.lo).max(initial=0))
+    pixel, longest = memory.pixel, int((w.hi - w.lo).max(initial=0))
     if w.sources * pixel > MAX_ELEMENTS:
         return False
     if acc_size != 4 or pixel * acc_size >= COLUMN_BYTES or not 1 <= longest <= MAX_TERMS:
