@@ -133,7 +133,7 @@ def _answer(op: Op, source: Any, order: Any, device: Any, real: Any, rest: dict[
 
     x = source.transpose(layout.FORMATS[asked.data_format])
     with np.errstate(all="ignore"):
-        x = x.astype(real or kind.real)
+        x = x.astype(real or kind.acc)
         if order == "device" and device == "950" and any(band.kind != IDENTITY for band in axes):
             x = _sum_windows(x, axes)
         else:

@@ -135,7 +135,7 @@ class Plan(Immutable):
             lies,
             sch_id=sch_id,
             n=asked.source_shape[0],
-            acc_size=asked.dtype.real.itemsize,
+            acc_size=asked.dtype.acc.itemsize,
             max_threads=min(asked.num_threads or allowed, allowed),
         )
         self._set("layout", lies)
