@@ -64,7 +64,7 @@ class Band:
         return lo, max(lo + 1, int(self.hi[last - 1]))
 
     def part(self, first: int, last: int) -> Band:
-        """The band of results first .. last and of the sources_of them."""
+        """The band of results first .. last alone, over their sources."""
         lo, hi = self.sources_of(first, last)
         start = self.start[first : last + 1]
         w = None if self.w is None else self.w[start[0] : start[-1]]
