@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This machine: the CPU levels it has, OpenMP's threads, and the guard for forked children."""
+"""This machine: its CPU levels, OpenMP's threads, and the guard for forked children."""
 
 import os
 
@@ -29,7 +29,7 @@ cdef extern from *:
     #include <sys/syscall.h>
     #include <unistd.h>
     static long thread_number(void) { return syscall(SYS_gettid); }
-    /* A thread that is joined counts against limits until the kernel has forgotten its number. */
+    /* A joined thread counts against limits until the kernel has forgotten its number. */
     static void wait_for_end(long number) {
         int looks;
         for (looks = 0; looks < 1000; looks++) {
@@ -52,8 +52,7 @@ cdef extern from *:
         visitor_t *visitor = (visitor_t *)argument;
         visitor->number = thread_number();
     #if defined(KMP_VERSION_MAJOR)
-        /* LLVM's threads call malloc as they start, for which glibc reserves 64 MB a thread: it
-         * keeps those of ours for them. */
+        /* LLVM's threads call malloc first, and glibc reserves 64 MB for each: it keeps ours. */
         void *volatile memory = malloc(1);
         free(memory);
     #endif
@@ -63,42 +62,41 @@ cdef extern from *:
         return NULL;
     }
 
-    /* How many threads, `most` at most, can be alive at once beside those that are: they are
-     * started, wait at the gate, which the last one opens, and are gone when this returns. */
-    static int startable_beside(int most, const pthread_attr_t *like, pthread_mutex_t *gate) {
+    /* How many of `wanted` more threads can live at once: they start, wait at the gate that the
+     * last one opens, and have ended when this returns. */
+    static int startable_beside(int wanted, const pthread_attr_t *like, pthread_mutex_t *gate) {
         pthread_t thread;
         visitor_t visitor = {gate, 0, {0}};
         int more;
-        if (most == 0 || pthread_create(&thread, like, wait_at_gate, &visitor) != 0) {
+        if (wanted == 0 || pthread_create(&thread, like, wait_at_gate, &visitor) != 0) {
             pthread_mutex_unlock(gate);
             return 0;
         }
         while (!visitor.settled) sched_yield();
-        more = startable_beside(most - 1, like, gate);
+        more = startable_beside(wanted - 1, like, gate);
         pthread_join(thread, NULL);
         wait_for_end(visitor.number);
         return 1 + more;
     }
 
-    static int startable(int most, size_t stack) {
+    static int startable(int wanted, size_t stack) {
         pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
         pthread_attr_t like;
         int found;
         pthread_attr_init(&like);
     #if defined(KMP_VERSION_MAJOR)
-        /* LLVM's threads have stacks a little larger each than the one before; glibc keeps these of
-         * ours for them where they are large enough. */
+        /* Each LLVM thread has a slightly larger stack than the one before; glibc keeps ours for
+         * them if they are large enough. */
         stack = (stack ? stack : (size_t)kmp_get_stacksize_s()) + (1 << 17);
     #endif
         if (stack) pthread_attr_setstacksize(&like, stack);
         pthread_mutex_lock(&gate);
-        found = startable_beside(most, &like, &gate);
+        found = startable_beside(wanted, &like, &gate);
         pthread_attr_destroy(&like);
         return found;
     }
-    /* Threads of the first region in which OpenMP starts some of its own. Where memory is short,
-     * one of LLVM's is through with malloc, which may reserve 64 MB in vain for a moment, before
-     * the next one starts. */
+    /* The size of the first team that makes OpenMP start threads. If memory is limited, LLVM's
+     * start one by one, as malloc may reserve 64 MB in vain for a moment. */
     static int first_team(int all, int one_more) {
     #if defined(KMP_VERSION_MAJOR)
         struct rlimit memory;
@@ -108,7 +106,7 @@ cdef extern from *:
         return all;
     }
 
-    /* The file that OpenMP's functions come from. */
+    /* The file of OpenMP's functions. */
     static const char *openmp_file(void) {
         Dl_info info;
         return dladdr((void *)omp_get_max_threads, &info) && info.dli_fname ? info.dli_fname : "";
@@ -116,17 +114,17 @@ cdef extern from *:
     #else
     #define AT_FORK(child) 0
     static int first_team(int all, int) { return all; }
-    static int startable(int most, size_t) { return most; }
+    static int startable(int wanted, size_t) { return wanted; }
     static const char *openmp_file(void) { return ""; }
     #endif
 
-    /* The threads that OpenMP keeps for this thread, those of its last region; and for how many
-     * calls no more are tried, after more could not be had. */
+    /* The size of this thread's last team, which OpenMP keeps; and for how many calls no larger
+     * one is tried, after the system refused it. */
     static thread_local int team = 1, patience = 0;
 
-    /* OpenMP ends the process where it cannot start a thread. So before a larger team than the
-     * last one, threads are started and joined here, with one to spare, and a region without work
-     * lets OpenMP start its own while nobody else of ours does. */
+    /* If the system refuses more threads, the call runs with those it has. OpenMP would abort, so
+     * we test-start a larger team first, with one to spare; a region without work then lets OpenMP
+     * start its own. */
     static int start_team(int wanted, size_t stack) {
         int more = wanted - (omp_get_dynamic() ? 1 : team), found, size;
         if (more > 0 && patience > 0) {
@@ -152,9 +150,9 @@ cdef extern from *:
         return wanted;
     }
 
-    /* Seconds that OpenMP's threads are awake after a region, looking for the next one; and how
-     * many calls follow each other as closely before they are woken for work that is not worth it
-     * alone. Waking takes 50 to 80 us; the 6,000 spins of wait_policy.py take 84 us. */
+    /* Seconds that OpenMP's threads stay awake after a region; and how many calls must follow each
+     * other so closely before small work wakes them. Waking takes 50 to 80 us; the 6,000 spins of
+     * wait_policy.py take 84 us. */
     static const double AWAKE_SECONDS = 70e-6;
     static const int CALLS_IN_A_ROW = 3;
 
@@ -168,14 +166,14 @@ cdef extern from *:
 
     static void note_end(void) { ended = seconds(); }
 
-    /* Whether this thread's calls follow each other so closely that its team stays awake. */
+    /* Whether this thread's calls come closely enough to keep its team awake. */
     static int team_is_awake(void) {
         in_a_row = seconds() - ended > AWAKE_SECONDS ? 0 : in_a_row + 1;
         return in_a_row >= CALLS_IN_A_ROW;
     }
 
-    /* The highest x86-64 level that this machine and its system support; 0 elsewhere. By features:
-     * clang 14 knows no level by name, and f16c, movbe and lzcnt not either. */
+    /* The highest x86-64 level of this machine and its system; 0 elsewhere. By features: clang 14
+     * knows neither the levels by name nor f16c, movbe and lzcnt. */
     #if defined(__x86_64__)
     #include <cpuid.h>
     static int highest_level(void) {
@@ -227,8 +225,8 @@ cdef extern from "<fenv.h>" nogil:
     int fesetenv(const fenv_t *mode)
 
 
-# The only C global: libgomp's pool does not survive a fork, and a region in the child would wait
-# for threads that are not there. https://gcc.gnu.org/bugzilla/show_bug.cgi?id=60035
+# The only C global. libgomp's pool does not survive a fork: a region in the child would wait for
+# its threads forever. https://gcc.gnu.org/bugzilla/show_bug.cgi?id=60035
 cdef bint forked = False
 
 
@@ -244,22 +242,21 @@ if AT_FORK(mark_forked) != 0:
 def max_threads():
     """How many threads a parallel region of this thread may have now: 1 in a forked child.
 
-    Where OMP_NUM_THREADS holds what the runtime makes a number below 1 of, its processors.
+    If the runtime reads OMP_NUM_THREADS as less than 1, its processors count.
     """
     return 1 if forked else omp_get_max_threads() if omp_get_max_threads() > 0 else processors()
 
 
 def processors():
-    """How many processors OpenMP's threads may run on; 0 where the build has no OpenMP.
+    """How many processors OpenMP's threads may run on; 0 if the build has no OpenMP.
 
-    Binding (OMP_PROC_BIND, OMP_PLACES) ties the main thread to one of them: its own affinity does
-    not tell.
+    The main thread's affinity does not tell: OMP_PROC_BIND and OMP_PLACES tie it to one of them.
     """
     return omp_get_num_procs()
 
 
 cdef size_t stack_size(str text):
-    """Bytes of an OpenMP thread's stack as OMP_STACKSIZE says; 0: not said, or not understood."""
+    """The stack of an OpenMP thread in bytes, from OMP_STACKSIZE; 0 if not given or malformed."""
     text = text.strip().lower()
     number = text.rstrip("bkmg")
     try:
@@ -274,12 +271,11 @@ cdef size_t stack = stack_size(
 
 
 def ensure_threads(int threads, bint wake):
-    """How many threads the next region of this thread has, `threads` at most: they are there.
+    """How many threads the next region of this thread has, at most `threads`: all are started.
 
-    1 where OpenMP's threads sleep and are not worth waking: `wake` is false, and this thread's
-    calls, each followed by `note_end_of_call`, do not come closely enough to keep them awake. Fewer
-    where the system starts no more. Costs something (0.02 ms a thread) only for a larger team than
-    this thread's last one.
+    1 if OpenMP's threads sleep and should not be woken: `wake` is false, and this thread's calls,
+    each followed by `note_end_of_call`, are too far apart to keep them awake. Fewer if the system
+    refuses more. A larger team than this thread's last one costs 0.02 ms a thread.
     """
     if forked or threads < 2 or not (wake or team_is_awake()):
         return 1
@@ -292,24 +288,24 @@ def note_end_of_call():
 
 
 def levels():
-    """The CPU levels this machine can run, best first; "base" where there are no levels."""
+    """The CPU levels this machine can run, best first; "base" on machines without levels."""
     return tuple(f"v{level}" for level in range(highest_level(), 1, -1)) or ("base",)
 
 
 def compiler():
-    """The compiler that built this, with its version."""
+    """The compiler of this build, with its version."""
     return UPSAMPLE3D_COMPILER.decode()
 
 
 def openmp():
-    """OpenMP's specification (yyyymm) and the runtime's file, or None where the build has none."""
+    """OpenMP's specification (yyyymm) and the runtime's file, or None if the build has none."""
     if UPSAMPLE3D_OPENMP == 0:
         return None
     return f"{UPSAMPLE3D_OPENMP} {os.fsdecode(openmp_file())}".rstrip()
 
 
 def in_default_mode(function, *arguments):
-    """function(*arguments), computed to nearest even and without flush to zero, whatever is set."""
+    """function(*arguments), rounded to nearest even and without flush to zero in any mode."""
     cdef fenv_t found
     fegetenv(&found)
     fesetenv(FE_DFL_ENV)

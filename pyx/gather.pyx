@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel: unit number -> (plane, h run, w run, d) -> a tile of the result, summed or picked."""
+"""The kernel: unit number -> (plane, h tile, w tile, d) -> a tile of results, summed or copied."""
 
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.pycapsule cimport PyCapsule_GetPointer
@@ -10,32 +10,32 @@ from libc.string cimport memcpy, memset
 
 from upsample3d.kernel.cpu import max_threads
 
-from job cimport (COLUMN_BYTES, FLOAT32, FLOAT64, SAME, SUM, W_COLUMNS, W_LANES, W_LOOKUP,
-                  band_t, job_t, lookup_t, magic_of, magic_quotient, magic_t, strides_t)
-from rows cimport (ahead_t, clear_rows, enter_default_mode, fenv_t, look_up_rows, move_row,
-                   pack_slabs, padded, pick_lanes, pick_row, read_ahead, restore_mode,
-                   round_columns, round_row, stream_bytes, stream_end, sum_band, sum_rows,
+from job cimport (COLUMN_BYTES, FLOAT32, FLOAT64, IDENTITY, SUM, W_COLUMNS, W_PIXELS, W_TABLE,
+                  band_t, job_t, magic_of, magic_quotient, magic_t, strides_t, table_t)
+from rows cimport (clear_rows, copy_row, enter_default_mode, fenv_t, move_row, pack_slabs, padded,
+                   prefetch_some, prefetch_t, restore_mode, round_columns, round_row,
+                   stream_bytes, stream_end, sum_band, sum_rows, table_copy, table_pass,
                    to_columns, vector_lanes)
 
-# Seconds of work between two looks at pending signals, as near as one stretch foretells the next.
-cdef double STRETCH_SECONDS = 0.05
+# Seconds of work between two polls of signals, estimated from the last chunk.
+cdef double SIGNAL_POLL_SECONDS = 0.05
 
 
-ctypedef fused real_t:
+ctypedef fused acc_t:
     float
     double
 
 
-# Where a call's arrays begin.
+# The addresses of a call's arrays.
 cdef struct arrays_t:
     const char *source
     char *result
     char *workspace
 
 
-# What is done between two looks at pending signals: planes walk..walked of units first..last.
-cdef struct stretch_t:
-    int64_t first, last, walk, walked
+# The work between two polls of signals: planes first_plane..last_plane of units first..last.
+cdef struct chunk_t:
+    int64_t first, last, first_plane, last_plane
 
 
 # Results h0..h1 x w0..w1 at one d of one plane.
@@ -44,18 +44,18 @@ cdef struct tile_t:
 
 
 cdef inline int64_t source_end(const band_t *band, int64_t last) noexcept nogil:
-    """One past the last source that results before `last` reach."""
+    """One past the last source of the results before `last`."""
     return band.lo[last - 1] + band.start[last] - band.start[last - 1]
 
 
 cdef inline bint in_one_run(const job_t *job, int64_t cols) noexcept nogil:
     """Whether `cols` columns of consecutive source rows are contiguous."""
-    return job.source_row and cols * job.lanes * job.itemsize == job.source.h
+    return job.source_row and cols * job.pixel * job.itemsize == job.source.h
 
 
 cdef void deliver_rows(const job_t *job, char *result, const char *lines, int64_t line_bytes,
                        int64_t count, int64_t w) noexcept nogil:
-    """Moves finished rows to where they belong: past the cache, or with the result's strides."""
+    """Moves finished rows to the result: past the cache, or with its strides."""
     if job.stream and line_bytes == job.result.h:
         stream_bytes(result, lines, count * line_bytes)
         return
@@ -63,15 +63,15 @@ cdef void deliver_rows(const job_t *job, char *result, const char *lines, int64_
         if job.stream:
             stream_bytes(result, lines, line_bytes)
         else:
-            move_row(result, job.result.w, job.result.lane, lines, job.lanes * job.itemsize,
-                     job.itemsize, w, job.lanes, job.itemsize)
+            move_row(result, job.result.w, job.result.element, lines, job.pixel * job.itemsize,
+                     job.itemsize, w, job.pixel, job.itemsize)
         result += job.result.h
         lines += line_bytes
 
 
 include "pack.pxi"
 include "sum.pxi"
-include "pick.pxi"
+include "copy.pxi"
 
 
 # ---- From a unit's number to its tiles ----
@@ -85,28 +85,28 @@ cdef int64_t divide(int64_t *number, magic_t by, int64_t divisor) noexcept nogil
 
 
 cdef tile_t tile_of(const job_t *job, int64_t unit) noexcept nogil:
-    """Unit ((group, h run), w run), d: a tile of plane `group`, which stands for all of them."""
+    """Unit ((group, h tile), w tile), d: the tile in the group's first plane."""
     cdef tile_t tile
     tile.d = divide(&unit, job.by_d, job.d.results)
-    tile.w0 = divide(&unit, job.by_w_runs, job.w_runs) * job.w_run
-    tile.h0 = divide(&unit, job.by_h_runs, job.h_runs) * job.h_run
-    tile.w1 = min(tile.w0 + job.w_run, job.w.results)
-    tile.h1 = min(tile.h0 + job.h_run, job.h.results)
+    tile.w0 = divide(&unit, job.by_tiles_w, job.tiles_w) * job.tile_w
+    tile.h0 = divide(&unit, job.by_tiles_h, job.tiles_h) * job.tile_h
+    tile.w1 = min(tile.w0 + job.tile_w, job.w.results)
+    tile.h1 = min(tile.h0 + job.tile_h, job.h.results)
     tile.plane = unit
     return tile
 
 
 cdef int64_t place(const job_t *job, const strides_t *strides, int64_t plane) noexcept nogil:
-    """Bytes from an array's beginning to a plane's."""
+    """A plane's offset in its array, in bytes."""
     cdef int64_t n = plane, c = divide(&n, job.by_channels, job.channels)
     return n * strides.n + c * strides.c
 
 
-cdef ahead_t slabs_ahead(const job_t *job, const char *source, int64_t unit,
-                         int64_t rows) noexcept nogil:
-    """What the unit's tile reads and the tile before it does not, to be asked for over `rows` rows.
+cdef prefetch_t prefetch_of(const job_t *job, const char *source, int64_t unit,
+                            int64_t rows) noexcept nogil:
+    """The new slabs of the unit's tile, to be prefetched while `rows` result rows are finished.
 
-    The tile before it is the same one at d - 1, unless d is 0.
+    Slabs of the same tile at d - 1 are in the cache; if d is 0, all are new.
     """
     cdef tile_t tile = tile_of(job, unit)
     cdef int64_t h_lo = job.h.lo[tile.h0], rows_read = source_end(&job.h, tile.h1) - h_lo
@@ -114,48 +114,48 @@ cdef ahead_t slabs_ahead(const job_t *job, const char *source, int64_t unit,
     cdef int64_t size = rows_read * job.source.h
     cdef int64_t first = source_end(&job.d, tile.d) if tile.d > 0 else job.d.lo[0]
     cdef int64_t slabs = source_end(&job.d, tile.d + 1) - first
-    if slabs * size > job.ahead or not in_one_run(job, cols):
+    if slabs * size > job.prefetch_bytes or not in_one_run(job, cols):
         slabs = 0
     source += place(job, &job.origin, tile.plane) + first * job.source.d + h_lo * job.source.h
-    return ahead_t(source, 0, size, slabs, job.source.d, slabs * size // rows + 1)
+    return prefetch_t(source, 0, size, slabs, job.source.d, slabs * size // rows + 1)
 
 
-cdef void do_unit(const job_t *job, const arrays_t *arrays, const stretch_t *stretch, char *scratch,
+cdef void do_unit(const job_t *job, const arrays_t *arrays, const chunk_t *chunk, char *scratch,
                   int64_t unit, int64_t end, packed_t *packed) noexcept nogil:
-    """The unit's tile, in those of planes group, group + groups ... that the stretch walks.
+    """The unit's tile in the chunk's planes; the unit's are group, group + groups, ...
 
-    The thread's units end at `end`.
+    end: where the thread's units end.
     """
     cdef tile_t tile = tile_of(job, unit)
-    cdef ahead_t ahead = ahead_t(NULL, 0, 0, 0, 0, 0)
+    cdef prefetch_t prefetch = prefetch_t(NULL, 0, 0, 0, 0, 0)
     cdef int64_t _plane
     cdef const char *plane_source
     cdef char *plane_result
     if job.d.kind == SUM and job.inner == 1 and unit + 1 < end:
-        ahead = slabs_ahead(job, arrays.source, unit + 1, tile.h1 - tile.h0)
-    tile.plane += stretch.walk * job.groups
-    for _plane in range(stretch.walk, stretch.walked):
+        prefetch = prefetch_of(job, arrays.source, unit + 1, tile.h1 - tile.h0)
+    tile.plane += chunk.first_plane * job.groups
+    for _plane in range(chunk.first_plane, chunk.last_plane):
         plane_source = arrays.source + place(job, &job.origin, tile.plane)
         if job.pack:
             plane_source = pack_tile(job, plane_source, scratch, tile, packed)
         plane_result = arrays.result + place(job, &job.result, tile.plane)
-        if job.pick:
-            pick_tile(job, plane_source, plane_result, scratch, tile)
+        if job.copy:
+            copy_tile(job, plane_source, plane_result, scratch, tile)
         elif job.dtype == FLOAT64:
-            sum_tile(job, plane_source, plane_result, <double *>scratch, tile, &ahead)
+            sum_tile(job, plane_source, plane_result, <double *>scratch, tile, &prefetch)
         else:
-            sum_tile(job, plane_source, plane_result, <float *>scratch, tile, &ahead)
+            sum_tile(job, plane_source, plane_result, <float *>scratch, tile, &prefetch)
         tile.plane += job.groups
 
 
 # ---- Threads ----
 
-cdef void share(const job_t *job, const arrays_t *arrays, const stretch_t *stretch, int64_t thread,
+cdef void share(const job_t *job, const arrays_t *arrays, const chunk_t *chunk, int64_t thread,
                 int64_t threads) noexcept nogil:
-    """One thread's contiguous part of a stretch's units."""
-    cdef int64_t unit, count = stretch.last - stretch.first
-    cdef int64_t begin = stretch.first + count * thread // threads
-    cdef int64_t end = stretch.first + count * (thread + 1) // threads
+    """One thread's contiguous part of a chunk's units."""
+    cdef int64_t unit, count = chunk.last - chunk.first
+    cdef int64_t begin = chunk.first + count * thread // threads
+    cdef int64_t end = chunk.first + count * (thread + 1) // threads
     cdef char *scratch = arrays.workspace + thread * job.scratch.size
     cdef packed_t packed = packed_t(0, 0)
     cdef fenv_t found
@@ -165,13 +165,13 @@ cdef void share(const job_t *job, const arrays_t *arrays, const stretch_t *stret
         return
     found = enter_default_mode()
     for unit in range(begin, end):
-        do_unit(job, arrays, stretch, scratch, unit, end, &packed)
+        do_unit(job, arrays, chunk, scratch, unit, end, &packed)
     restore_mode(found)
     if job.stream:
         stream_end()
 
 
-# ---- The door ----
+# ---- Python's side ----
 
 cdef extern from *:
     """
@@ -197,26 +197,26 @@ cdef extern from *:
 
 
 cdef void *address(array) except? NULL:
-    """Where an array's first element lies, or a number says it does. It must outlive the use."""
+    """The address of an array's first element, or the given one. The array must outlive its use."""
     if isinstance(array, int):
         return <void *><uintptr_t>array
     capsule = array.__array_struct__
     return (<array_interface_t *>PyCapsule_GetPointer(capsule, NULL)).data
 
 
-cdef bint reaches(array, int flags, uintptr_t *ends) except -1:
-    """Where an array's bytes begin and end; whether it has these flags and elements, no objects."""
+cdef bint byte_extent(array, int flags, uintptr_t *ends) except -1:
+    """Sets where an array's bytes begin and end; True if it has the flags, elements, no objects."""
     capsule = array.__array_struct__
     cdef array_interface_t *it = <array_interface_t *>PyCapsule_GetPointer(capsule, NULL)
-    cdef Py_ssize_t reach
+    cdef Py_ssize_t extent
     cdef int axis
     ends[0] = <uintptr_t>it.data
     ends[1] = ends[0] + it.itemsize
     for axis in range(it.nd):
-        reach = (it.shape[axis] - 1) * it.strides[axis]
+        extent = (it.shape[axis] - 1) * it.strides[axis]
         if it.shape[axis] == 0:
             return False
-        ends[reach > 0] += reach
+        ends[extent > 0] += extent
     return it.flags & flags == flags and it.typekind != b"O"
 
 
@@ -225,31 +225,32 @@ cdef void set_band(band_t *to, band, list arrays) except *:
     to.lo = <const int64_t *>address(band.lo)
     to.start = <const int64_t *>address(band.start)
     to.w = NULL if band.w is None else address(band.w)
-    to.kind, to.reached = band.kind, band.reached
+    to.kind, to.covered = band.kind, band.covered
     arrays += [band.lo, band.start, band.w]
 
 
-cdef void set_table(lookup_t *to, tuple table, int64_t lanes, list arrays) except *:
-    first, w, least, most = table
-    to.terms, to.stride, to.step = len(w), len(first), lanes
-    to.first = <const int32_t *>address(first)
-    to.w = <const float *>address(w)
-    to.least = to.most = NULL
+cdef void set_table(table_t *to, table, int64_t pixel, list arrays) except *:
+    to.terms, to.stride, to.step = len(table.w), len(table.first), pixel
+    to.first = <const int32_t *>address(table.first)
+    to.w = <const float *>address(table.w)
+    to.smallest = to.largest = NULL
     to.byte = NULL
-    if lanes > 1:
-        to.least = <const int32_t *>address(least)
-        to.most = <const int32_t *>address(most)
-    arrays += [first, w, least, most]
+    if pixel > 1:
+        to.smallest = <const int32_t *>address(table.smallest)
+        to.largest = <const int32_t *>address(table.largest)
+    if table.byte is not None:
+        to.byte = <const uint8_t *>address(table.byte)
+    arrays += table
 
 
 cdef strides_t strides_of(tuple bytes_) except *:
     cdef strides_t strides
-    strides.n, strides.c, strides.d, strides.h, strides.w, strides.lane = bytes_
+    strides.n, strides.c, strides.d, strides.h, strides.w, strides.element = bytes_
     return strides
 
 
 cdef class Job:
-    """A plan in numbers, ready to run: see job.h for what each is."""
+    """A plan in numbers, ready to run; job.h documents each."""
 
     cdef job_t job
     cdef list arrays  # the bands' arrays: the job points into them
@@ -261,65 +262,63 @@ cdef class Job:
         set_band(&job.h, bands[1], self.arrays)
         set_band(&job.w, bands[2], self.arrays)
         job.dtype, job.itemsize = layout.dtype, layout.itemsize
-        job.planes, job.channels, job.lanes = layout.planes, layout.channels, layout.lanes
+        job.planes, job.channels, job.pixel = layout.planes, layout.channels, layout.pixel
         job.origin, job.result = strides_of(layout.source), strides_of(layout.result)
         job.result_row = layout.result_row
         job.copy_bytes, job.copy_unit = schedule.copy_bytes, schedule.copy_unit
         job.inner, job.groups = schedule.inner, schedule.groups
-        job.units, job.stretch = schedule.units, schedule.stretch
+        job.units, job.chunk = schedule.units, schedule.chunk
         tiles = schedule.tiles
         job.source, job.pack = job.origin, tiles.pack
         job.source_row = layout.source_row or tiles.pack > 0
         if tiles.pack:
-            job.source.lane, job.source.w = job.itemsize, job.lanes * job.itemsize
+            job.source.element, job.source.w = job.itemsize, job.pixel * job.itemsize
             job.source.h, job.source.d = tiles.pack_row, tiles.pack_slab
-        job.pick, job.in_place = tiles.pick, tiles.in_place
-        job.own_rows, job.ahead = tiles.own_rows, tiles.ahead
-        job.row_ahead = tiles.row_ahead
-        job.w_form, job.group, job.stream = tiles.w_form, tiles.group, tiles.stream
-        if job.w_form == W_LOOKUP:
-            set_table(&job.table, bands[2].table(job.lanes, vector_lanes), job.lanes,
-                      self.arrays)
-        if tiles.shuffled:
-            places = bands[2].byte_places(job.itemsize)
-            job.table.byte = <const uint8_t *>address(places)
-            self.arrays.append(places)
-        job.h_run, job.h_runs = tiles.h_run, tiles.h_runs
-        job.w_run, job.w_runs = tiles.w_run, tiles.w_runs
-        job.h_piece, job.w_piece = tiles.h_piece, tiles.w_piece
+        job.copy, job.skip_d = tiles.copy, tiles.skip_d
+        job.h_writes, job.pad_row = tiles.h_writes, tiles.pad_row
+        job.prefetch_bytes = tiles.prefetch_bytes
+        job.prefetch_distance = tiles.prefetch_distance
+        job.rows_together, job.stream = tiles.rows_together, tiles.stream
+        job.w_form = tiles.form.w_form
+        if job.w_form == W_TABLE:
+            table = tiles.form.table(bands[2], job.pixel, job.itemsize, vector_lanes)
+            set_table(&job.table, table, job.pixel, self.arrays)
+        job.tile_h, job.tiles_h = tiles.tile_h, tiles.tiles_h
+        job.tile_w, job.tiles_w = tiles.tile_w, tiles.tiles_w
+        job.h_split, job.w_split = tiles.h_split, tiles.w_split
         (job.scratch.block, job.scratch.rows, job.scratch.columns, job.scratch.sums,
          job.scratch.packed, job.scratch.lines, job.scratch.size) = tiles.scratch
         cdef uint32_t width = 32 if max(job.units, job.planes) < 1 << 32 else 64
         job.by_d = magic_of(job.d.results, width)
-        job.by_w_runs = magic_of(job.w_runs, width)
-        job.by_h_runs = magic_of(job.h_runs, width)
+        job.by_tiles_w = magic_of(job.tiles_w, width)
+        job.by_tiles_h = magic_of(job.tiles_h, width)
         job.by_channels = magic_of(job.channels, width)
 
-    def apart(self, source, result, workspace, uintptr_t size):
-        """Whether result and workspace can be written, and all lie in stretches of their own.
+    def disjoint(self, source, result, workspace, uintptr_t size):
+        """Whether result and workspace are writable, and no two of the three extents overlap.
 
-        False asks for a closer look: arrays may be interleaved, for example.
+        If False, look closer: interleaved arrays, for example, are disjoint too.
         """
         cdef uintptr_t[2] s
         cdef uintptr_t[2] r
         cdef uintptr_t[2] w
         return (
-            reaches(source, 0, s) and reaches(result, ALIGNED | WRITEABLE, r)
-            and reaches(workspace, CONTIGUOUS | WRITEABLE, w) and w[1] - w[0] >= size
+            byte_extent(source, 0, s) and byte_extent(result, ALIGNED | WRITEABLE, r)
+            and byte_extent(workspace, CONTIGUOUS | WRITEABLE, w) and w[1] - w[0] >= size
             and (s[1] <= r[0] or r[1] <= s[0]) and (s[1] <= w[0] or w[1] <= s[0])
             and (r[1] <= w[0] or w[1] <= r[0])
         )
 
     def run(self, source, result, workspace, int threads):
-        """Fills result from source, arrays or addresses; between stretches, signals are heard.
+        """Fills result from source, arrays or addresses; polls signals between chunks.
 
-        A stretch is some units, or some planes of a unit for each thread. The first has the plan's
-        size; how long it took says how large the next one is, at most three times as large.
+        A chunk is some units, or some planes of one unit per thread. The first has the plan's
+        size; its time sets the size of the next one, at most three times as large.
         """
         cdef const job_t *job = &self.job
         cdef arrays_t arrays = arrays_t(NULL, NULL, NULL)
-        cdef stretch_t stretch = stretch_t(0, 0, 0, 0)
-        cdef int64_t size = job.stretch
+        cdef chunk_t chunk = chunk_t(0, 0, 0, 0)
+        cdef int64_t size = job.chunk
         cdef double begin, pace
         cdef bint ends = False
         cdef int thread
@@ -327,28 +326,28 @@ cdef class Job:
         if workspace is not None:
             arrays.workspace = <char *>((<uintptr_t>address(workspace) + 63) & ~<uintptr_t>63)
         while not ends:
-            if stretch.walk == 0:
-                stretch.last = min(stretch.first + max(threads, size // job.inner), job.units)
-            stretch.walked = min(stretch.walk + max(1, size // threads), job.inner)
-            ends = stretch.last == job.units and stretch.walked == job.inner
+            if chunk.first_plane == 0:
+                chunk.last = min(chunk.first + max(threads, size // job.inner), job.units)
+            chunk.last_plane = min(chunk.first_plane + max(1, size // threads), job.inner)
+            ends = chunk.last == job.units and chunk.last_plane == job.inner
             begin = 0.0 if ends else monotonic()
-            if threads > 1:  # a signal's handler may have forked since they were counted
+            if threads > 1:  # a signal's handler may have forked since
                 threads = min(threads, <int>max_threads())
             with nogil:
                 if threads == 1:  # a team of one costs 0.45 us
-                    share(job, &arrays, &stretch, 0, 1)
+                    share(job, &arrays, &chunk, 0, 1)
                 else:
                     for thread in prange(threads, num_threads=threads, schedule="static",
                                          chunksize=1):
-                        share(job, &arrays, &stretch, thread, threads)
+                        share(job, &arrays, &chunk, thread, threads)
             if not ends:
                 PyErr_CheckSignals()
-                pace = STRETCH_SECONDS / max(monotonic() - begin, 1e-9)
+                pace = SIGNAL_POLL_SECONDS / max(monotonic() - begin, 1e-9)
                 size = <int64_t>min(max(size * min(max(pace, 0.1), 3.0), 1.0), 1e15)
-            if stretch.walked == job.inner:
-                stretch.first, stretch.walk = stretch.last, 0
+            if chunk.last_plane == job.inner:
+                chunk.first, chunk.first_plane = chunk.last, 0
             else:
-                stretch.walk = stretch.walked
+                chunk.first_plane = chunk.last_plane
 
 
 def magic(uint64_t divisor, uint32_t width):

@@ -15,8 +15,8 @@ cdef extern from "upsample3d/magic.h" nogil:
 
 cdef extern from "upsample3d/job.h" nogil:
     enum: FLOAT32, FLOAT16, BFLOAT16, FLOAT64
-    enum: SUM, PICK, SAME
-    enum: W_NONE, W_LANES, W_COLUMNS, W_LOOKUP
+    enum: SUM, COPY, IDENTITY
+    enum: W_NONE, W_PIXELS, W_COLUMNS, W_TABLE
     enum: COLUMN_BYTES
 
     ctypedef struct band_t:
@@ -24,33 +24,34 @@ cdef extern from "upsample3d/job.h" nogil:
         const int64_t *lo
         const int64_t *start
         const void *w
-        int64_t kind, reached
+        int64_t kind, covered
 
-    ctypedef struct lookup_t:
+    ctypedef struct table_t:
         int64_t terms, stride, step
         const int32_t *first
-        const int32_t *least
-        const int32_t *most
+        const int32_t *smallest
+        const int32_t *largest
         const float *w
         const uint8_t *byte
 
     ctypedef struct strides_t:
-        int64_t n, c, d, h, w, lane
+        int64_t n, c, d, h, w, element
 
     ctypedef struct scratch_t:
         int64_t block, rows, columns, sums, packed, lines, size
 
     ctypedef struct job_t:
         int64_t dtype, itemsize
-        int64_t pick, copy_bytes, copy_unit
+        int64_t copy, copy_bytes, copy_unit
         band_t d, h, w
-        lookup_t table
-        int64_t planes, channels, lanes
+        table_t table
+        int64_t planes, channels, pixel
         strides_t origin, source, result
         int64_t pack
         int64_t source_row, result_row
-        int64_t w_form, in_place, own_rows, ahead, row_ahead, group, stream
-        int64_t h_run, w_run, h_runs, w_runs, h_piece, w_piece
-        int64_t inner, groups, units, stretch
-        magic_t by_d, by_w_runs, by_h_runs, by_channels
+        int64_t w_form, skip_d, h_writes, pad_row, prefetch_bytes, prefetch_distance
+        int64_t rows_together, stream
+        int64_t tile_h, tile_w, tiles_h, tiles_w, h_split, w_split
+        int64_t inner, groups, units, chunk
+        magic_t by_d, by_tiles_w, by_tiles_h, by_channels
         scratch_t scratch

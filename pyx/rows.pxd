@@ -3,46 +3,47 @@
 
 from libc.stdint cimport int64_t
 
-from job cimport band_t, lookup_t, strides_t
+from job cimport band_t, strides_t, table_t
 
 
 cdef extern from "upsample3d/rows.h" nogil:
     ctypedef struct fenv_t:
         pass
 
-    ctypedef struct ahead_t:
+    ctypedef struct prefetch_t:
         const char *run
         int64_t done, bytes, runs, stride, step
 
-    void sum_rows[real](real *sum, const char *row, int64_t dtype, int64_t stride, int64_t terms,
-                        const real *w, int64_t n, bint onto, int64_t ahead)
-    void sum_band[real](char *sums, int64_t dtype, int64_t sums_stride, const real *rows,
-                        int64_t stride, const band_t *band, int64_t first, int64_t last, int64_t n)
+    void sum_rows[acc_t](acc_t *sum, const char *row, int64_t dtype, int64_t stride, int64_t terms,
+                         const acc_t *w, int64_t n, bint onto, int64_t distance)
+    void sum_band[acc_t](char *sums, int64_t dtype, int64_t sums_stride, const acc_t *rows,
+                         int64_t stride, const band_t *band, int64_t first, int64_t last, int64_t n)
     const int64_t vector_lanes
-    int64_t padded(int64_t n, int64_t realsize)
-    void round_row[real](char *row, int64_t dtype, const real *sum, int64_t n)
-    void move_row(char *to, int64_t to_w, int64_t to_lane, const char *source, int64_t from_w,
-                  int64_t from_lane, int64_t w, int64_t lanes, int64_t itemsize)
+    int64_t padded(int64_t n, int64_t acc_size)
+    void round_row[acc_t](char *row, int64_t dtype, const acc_t *sum, int64_t n)
+    void move_row(char *to, int64_t to_w, int64_t to_element, const char *source, int64_t from_w,
+                  int64_t from_element, int64_t w, int64_t pixel, int64_t itemsize)
     void clear_rows(char *row, int64_t stride, int64_t bytes, int64_t count)
     void stream_bytes(char *to, const char *source, int64_t n)
     void stream_end()
-    void read_ahead(ahead_t *ahead, int64_t rows)
+    void prefetch_some(prefetch_t *next, int64_t rows)
     fenv_t enter_default_mode()
     void restore_mode(fenv_t found)
 
 
 cdef extern from "upsample3d/width.h" nogil:
-    void to_columns[real](real *columns, const real *rows, int64_t stride, int64_t count, int64_t n)
-    void round_columns[real](char *rows, int64_t dtype, int64_t stride, const real *columns,
-                             int64_t count, int64_t n)
-    void look_up_rows(char *target, int64_t dtype, int64_t target_stride, const float *rows,
-                      int64_t stride, int64_t count, int64_t width, const lookup_t *table,
-                      int64_t begin, int64_t origin, int64_t n)
-    void pick_lanes(char *to, int64_t to_stride, const char *rows, int64_t stride,
+    void to_columns[acc_t](acc_t *columns, const acc_t *rows, int64_t stride, int64_t count,
+                           int64_t n)
+    void round_columns[acc_t](char *rows, int64_t dtype, int64_t stride, const acc_t *columns,
+                              int64_t count, int64_t n)
+    void table_pass(char *target, int64_t dtype, int64_t target_stride, const float *rows,
+                    int64_t stride, int64_t count, int64_t width, const table_t *table,
+                    int64_t begin, int64_t origin, int64_t n)
+    void table_copy(char *to, int64_t to_stride, const char *rows, int64_t stride,
                     const int64_t *row, int64_t count, int64_t itemsize, int64_t width,
-                    const lookup_t *table, int64_t begin, int64_t n)
-    void pick_row(char *to, const char *row, int64_t row_w, int64_t row_lane, const int64_t *lo,
-                  int64_t n, int64_t lanes, int64_t itemsize)
+                    const table_t *table, int64_t begin, int64_t n)
+    void copy_row(char *to, const char *row, int64_t row_w, int64_t row_element, const int64_t *lo,
+                  int64_t n, int64_t pixel, int64_t itemsize)
 
 
 cdef extern from "upsample3d/pack.h" nogil:

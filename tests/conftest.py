@@ -6,10 +6,12 @@ from __future__ import annotations
 import signal
 import traceback
 from collections import defaultdict
+from dataclasses import replace
 
 import pytest
 
 import upsample3d.plan.plan
+from upsample3d.plan import machine
 
 # Shells make their background jobs deaf to Ctrl-C, nohup to the end of a terminal; and with them
 # children that tests interrupt.
@@ -51,16 +53,24 @@ def pytest_runtest_makereport(item, call):
 
 
 @pytest.fixture
+def tune(monkeypatch):
+    """tune(thread_bytes=1, ...) replaces tuning constants for one test."""
+    return lambda **constants: monkeypatch.setattr(
+        machine, "this", replace(machine.this, **constants)
+    )
+
+
+@pytest.fixture
 def runs(monkeypatch):
     """The plans that have run on tensors, by the name of their op."""
     seen = []
-    fill = upsample3d.plan.plan.Plan.fill
+    execute = upsample3d.plan.plan.Plan.execute
 
     def spy(plan, *arrays):
         seen.append(plan.spec.op)
-        return fill(plan, *arrays)
+        return execute(plan, *arrays)
 
-    monkeypatch.setattr(upsample3d.plan.plan.Plan, "fill", spy)
+    monkeypatch.setattr(upsample3d.plan.plan.Plan, "execute", spy)
     return seen
 
 

@@ -7,18 +7,18 @@
 
 #include "magic.h"
 
-/* Element types, as dtypes.py numbers them. BYTES is any other: it is moved, never summed. */
+/* Element types, as dtypes.py numbers them. BYTES is any other: it is copied, never summed. */
 enum { FLOAT32 = 0, FLOAT16 = 1, BFLOAT16 = 2, FLOAT64 = 3, BYTES = 4 };
 
-/* What a band does: SUM adds weighted sources, PICK copies one source per result and has none for the last few, SAME
- * copies source k to result k. */
-enum { SUM = 0, PICK = 1, SAME = 2 };
+/* What a band does: SUM adds weighted sources; COPY copies one source per result, none to the last few; IDENTITY copies
+ * source k to result k. */
+enum { SUM = 0, COPY = 1, IDENTITY = 2 };
 
-/* How the W pass runs: rows lie ready (SAME), lanes are summed along the row, rows are turned into columns, or lanes
- * are looked up in a table. */
-enum { W_NONE = 0, W_LANES = 1, W_COLUMNS = 2, W_LOOKUP = 3 };
+/* How the W pass runs: not at all (IDENTITY), pixel by pixel, over rows turned into columns, or by a table of first
+ * sources. */
+enum { W_NONE = 0, W_PIXELS = 1, W_COLUMNS = 2, W_TABLE = 3 };
 
-/* Results that are turned into columns together: one cache line of reals. */
+/* Rows turned into columns together: their accumulators fill one cache line. */
 #define COLUMN_BYTES 64
 
 /* One axis: result k = sum of w[start[k] + t] * source[lo[k] + t] over t < start[k + 1] - start[k], t ascending. */
@@ -27,66 +27,65 @@ typedef struct {
     const int64_t *lo;    /* [results], ascending */
     const int64_t *start; /* [results + 1] */
     const void *w;        /* in the accumulator's type; NULL: every weight is one */
-    int64_t kind;         /* SUM, PICK or SAME */
-    int64_t reached;      /* results from here on have no source; of interest to PICK */
+    int64_t kind;         /* SUM, COPY or IDENTITY */
+    int64_t covered;      /* results from here on have no source; read for COPY only */
 } band_t;
 
 /* A band of W as a rectangle: result x = sum over t of w[t * stride + x] * source[first[x] + t * step], t < terms.
- * Results and sources count elements of a row, lanes included. Weight 0: no such term. Readable up to a vector past the
- * end. */
+ * x and sources count a row's elements, step is the pixel. Weight 0: no such term. Readable a vector past the end. */
 typedef struct {
     int64_t terms, stride, step;
     const int32_t *first;
-    const int32_t *least, *most; /* of a vector of first sources from x on; NULL without lanes: these ascend */
+    const int32_t *smallest, *largest; /* of first[x ..] within a vector; NULL if the pixel is 1: first ascends */
     const float *w;
-    const uint8_t *byte; /* of every byte of a result row its place in the source row, modulo 256, as many as the row
-                          * has bytes; NULL unless elements of 8 or 16 bits are picked, without lanes, into more
-                          * results with sources than there are sources */
-} lookup_t;
+    const uint8_t *byte; /* Result byte k is source byte byte[k] (mod 256). Set only when 1- or 2-byte elements are
+                          * copied, one per pixel, and the row grows; else NULL. */
+} table_t;
 
-/* Bytes from one index to the next. In channels-last memory the lanes are the channels, and c is 0. */
+/* Bytes from one index to the next; element: within a pixel. In channels-last memory a pixel is all C, and c is 0. */
 typedef struct {
-    int64_t n, c, d, h, w, lane;
+    int64_t n, c, d, h, w, element;
 } strides_t;
 
 /* Where the parts of one thread's scratch begin, in bytes, each a multiple of 64. */
 typedef struct {
-    int64_t block;   /* the tile after D: source rows of reals */
-    int64_t rows;    /* after H: up to a column's worth of rows of reals */
+    int64_t block;   /* accumulators after D: the tile's source rows */
+    int64_t rows;    /* accumulators after H: rows_together rows */
     int64_t columns; /* the same, turned */
-    int64_t sums;    /* after W, still turned; or one row of reals */
+    int64_t sums;    /* accumulators after W, still turned; or one row of them */
     int64_t packed;  /* source elements, made contiguous */
-    int64_t lines;   /* result rows of elements, on their way to strided memory */
+    int64_t lines;   /* finished result rows, before they are streamed or scattered */
     int64_t size;    /* of one thread's scratch */
 } scratch_t;
 
 typedef struct {
     int64_t dtype, itemsize;
-    int64_t pick;                  /* every result is one source: elements are moved as bytes, not summed */
+    int64_t copy;                  /* every result is one source: bytes are copied, not summed */
     int64_t copy_bytes, copy_unit; /* SCH_ID 0 between alike dense arrays: their size, and bytes per unit; else 0 */
     band_t d, h, w;
-    lookup_t table;                 /* of w, for W_LOOKUP */
+    table_t table;                  /* of w, for W_TABLE */
     int64_t planes, channels;       /* plane p is (n, c) = (p / channels, p % channels) */
-    int64_t lanes;                  /* elements that go together along w: C in channels-last memory, else 1 */
+    int64_t pixel;                  /* elements per index of w: C in channels-last memory, else 1 */
     strides_t origin;               /* of the source array */
-    strides_t source, result;       /* of what tiles read, the array or what of it was packed; of the result array */
-    int64_t pack;                   /* slabs of a tile that are packed at a time, if rows are not contiguous; else 0 */
+    strides_t source, result;       /* of what tiles read (the array, or its packed part); of the result array */
+    int64_t pack;                   /* slabs packed at a time if rows are not contiguous; else 0 */
     int64_t source_row, result_row; /* whether a row's elements are contiguous */
-    int64_t w_form;                 /* W_NONE, W_LANES, W_COLUMNS or W_LOOKUP */
-    int64_t in_place;               /* whether source rows serve as the block: D has nothing to add */
-    int64_t own_rows;               /* whether H writes rows of its own, though it may have nothing to add */
-    int64_t ahead;                  /* bytes of new slabs that a tile asks for ahead, at most */
-    int64_t row_ahead;              /* bytes that the sum of slabs asks for ahead of itself */
-    int64_t group;                  /* result rows that are finished together */
-    int64_t stream;                 /* whether results go past the cache */
-    int64_t h_run, w_run;           /* results of a tile along h and w */
-    int64_t h_runs, w_runs;
-    int64_t h_piece, w_piece; /* sources summed at a time where one result's window is long; else 0 */
-    int64_t inner;            /* planes that one unit walks: N*C, N, 1 for SCH_ID 1, 2, 3 */
-    int64_t groups;           /* planes / inner: unit's group g walks planes g, g + groups, ... */
-    int64_t units;            /* groups * h_runs * w_runs * d.results */
-    int64_t stretch;          /* tiles (units times planes) before the first look at pending signals */
-    magic_t by_d, by_w_runs, by_h_runs, by_channels;
+    int64_t w_form;                 /* W_NONE, W_PIXELS, W_COLUMNS or W_TABLE */
+    int64_t skip_d;                 /* D adds nothing: source rows serve as the block */
+    int64_t h_writes;               /* H writes rows: it sums, or chooses rows that are read together */
+    int64_t pad_row;                /* rows go to scratch before W: strided, or shorter than what W reads at once */
+    int64_t prefetch_bytes;         /* new slabs' bytes that a tile prefetches at most */
+    int64_t prefetch_distance;      /* bytes that the sum of slabs prefetches ahead of itself */
+    int64_t rows_together;          /* result rows finished together */
+    int64_t stream;                 /* whether results bypass the cache */
+    int64_t tile_h, tile_w;         /* results of a tile along h and w */
+    int64_t tiles_h, tiles_w;       /* tiles of a plane along h and w */
+    int64_t h_split, w_split;       /* sources summed at a time if one result's window is too long; else 0 */
+    int64_t inner;                  /* planes per unit: N*C, N, 1 for SCH_ID 1, 2, 3 */
+    int64_t groups;                 /* planes / inner: a unit of group g takes planes g, g + groups, ... */
+    int64_t units;                  /* groups * tiles_h * tiles_w * d.results */
+    int64_t chunk;                  /* tiles (units times planes) before the first poll of signals */
+    magic_t by_d, by_tiles_w, by_tiles_h, by_channels;
     scratch_t scratch;
 } job_t;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packing: sources with any strides become rows, and rows slabs, that are contiguous. */
+/* Packing: a tile's source with any strides becomes contiguous rows. */
 #ifndef UPSAMPLE3D_PACK_H
 #define UPSAMPLE3D_PACK_H
 
@@ -11,11 +11,10 @@
 #include "rows.h"
 #include "vectors.h"
 
-/* Bytes ahead that are asked for in every row that is turned, for there are as many streams as rows: 1.03 to 1.15 times
- * as fast. */
-constexpr int64_t TURN_AHEAD = 1024;
+/* Bytes prefetched ahead in every row being turned, since each row is a stream: 1.03 to 1.15 times as fast. */
+constexpr int64_t PREFETCH_TURN = 1024;
 
-/* The lanes that are turned at once for elements of so many bytes: as many as there are rows. */
+/* The vector of `size`-byte elements to turn: blocks are as many rows as it has lanes. */
 template <int size> struct turned;
 template <> struct turned<1> {
     typedef octets type;
@@ -30,8 +29,7 @@ template <> struct turned<8> {
     typedef doubles type;
 };
 
-/* to[x][y] = from[y][x], x < nx, y < V: each row contiguous, rows `stride` bytes apart. Blocks of V x V in registers;
- * the last overlaps. */
+/* to[x][y] = from[y][x], x < nx, y < V, both rows contiguous. V x V blocks in registers; the last overlaps. */
 template <int size, class vector = typename turned<size>::type>
 INLINE void turn_block(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t nx) {
     constexpr int V = sizeof(vector) / size;
@@ -41,7 +39,7 @@ INLINE void turn_block(char *to, int64_t to_stride, const char *from, int64_t fr
 #pragma GCC unroll 16
         for (int i = 0; i < V; i++) {
             m[i] = read<vector>(from + i * from_stride + x * size);
-            __builtin_prefetch(from + i * from_stride + x * size + TURN_AHEAD);
+            __builtin_prefetch(from + i * from_stride + x * size + PREFETCH_TURN);
         }
         transpose<1>(m);
 #pragma GCC unroll 16

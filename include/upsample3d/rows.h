@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a row is: sum rows with weights, round and store, move, pick.
+/* Rows: weighted sums of them, rounding, moving, prefetching.
  *
- * Elements are what memory holds: float, double, f16, bf16. Reals are what is summed: float, or double for double.
+ * element: what memory holds, float, double, f16 or bf16. acc_t: what sums are, float, or double for double.
  * Multiply and add round separately (the build forbids contraction), so every CPU level gives the same bits.
  */
 #ifndef UPSAMPLE3D_ROWS_H
@@ -16,9 +16,9 @@
 #include "job.h"
 #include "vectors.h"
 
-/* Calls work with an element of this dtype: the one place where a number becomes a type. */
-template <class real, class function> INLINE void with_element(int64_t dtype, function work) {
-    if constexpr (sizeof(real) == sizeof(double)) {
+/* Calls work with an element of this dtype: here alone a number becomes a type. */
+template <class acc_t, class function> INLINE void with_element(int64_t dtype, function work) {
+    if constexpr (sizeof(acc_t) == sizeof(double)) {
         work(double());
     } else {
         switch (dtype) {
@@ -31,17 +31,17 @@ template <class real, class function> INLINE void with_element(int64_t dtype, fu
 
 /* ---- Sums of rows: the one primitive of all three axes ---- */
 
-/* V vectors of sum[x] = w[0]*row0[x] + w[1]*row1[x] + ..., rows `stride` bytes apart, continuing `sum` when onto; +0.0
- * without terms. */
-template <int V, bool unit, class real, class element, class out>
-INLINE void sum_vectors(out *sum, const element *row, int64_t stride, int64_t terms, const real *w, bool onto) {
-    vec<real> total[V] = {}, term[V];
-    if (terms > 0) load_vectors<V, real>(total, row);
+/* V vectors of sum[x] = w[0]*row0[x] + w[1]*row1[x] + ..., rows `stride` bytes apart; onto: added to `sum`. No terms
+ * give +0.0. */
+template <int V, bool unit, class acc_t, class element, class out>
+INLINE void sum_vectors(out *sum, const element *row, int64_t stride, int64_t terms, const acc_t *w, bool onto) {
+    vec<acc_t> total[V] = {}, term[V];
+    if (terms > 0) load_vectors<V, acc_t>(total, row);
     if (!unit && terms > 0) {
 #pragma GCC unroll 4
         for (int v = 0; v < V; v++) total[v] *= w[0];
     }
-    if constexpr (std::is_same_v<out, real>) {
+    if constexpr (std::is_same_v<out, acc_t>) {
         if (onto) {
             load_sums<element, V>(term, sum);
 #pragma GCC unroll 4
@@ -51,30 +51,30 @@ INLINE void sum_vectors(out *sum, const element *row, int64_t stride, int64_t te
 #pragma GCC unroll 4
     for (int64_t t = 1; t < terms; t++) {
         row = at(row, stride);
-        load_vectors<V, real>(term, row);
+        load_vectors<V, acc_t>(term, row);
 #pragma GCC unroll 4
         for (int v = 0; v < V; v++) total[v] += unit ? term[v] : term[v] * w[t];
     }
-    store_sums<element, V, real>(sum, total);
+    store_sums<element, V, acc_t>(sum, total);
 }
 
-/* Asks for the same vectors of the last two rows `ahead` bytes further on: no sum before has read these, and what the
- * CPU prefetches by itself ends with a page. */
-template <int V, class real, class element>
-INLINE void ask_ahead(const element *row, int64_t stride, int64_t terms, int64_t ahead) {
+/* Prefetches the same vectors of the last two rows `distance` bytes on: the sums before have read the other rows, and
+ * the CPU's own prefetching stops at a page's end. */
+template <int V, class acc_t, class element>
+INLINE void prefetch_rows(const element *row, int64_t stride, int64_t terms, int64_t distance) {
     for (int64_t t = terms > 2 ? terms - 2 : 0; t < terms; t++)
-        for (int64_t x = 0; x < V * LANES<real>; x += CACHE_LINE / sizeof(element))
-            __builtin_prefetch(at(row + x, t * stride + ahead));
+        for (int64_t x = 0; x < V * LANES<acc_t>; x += CACHE_LINE / sizeof(element))
+            __builtin_prefetch(at(row + x, t * stride + distance));
 }
 
-/* n of them. The end is an overlapping vector where that is possible: what it writes twice is the same. */
-template <bool unit, class real, class element, class out>
-INLINE void sum_run(out *sum, const element *row, int64_t stride, int64_t terms, const real *w, int64_t n, bool onto,
-                    int64_t ahead = 0) {
-    constexpr int V = LANES<real>;
+/* The sum of rows for x < n. Unless onto, the last vector overlaps the one before and writes the same again. */
+template <bool unit, class acc_t, class element, class out>
+INLINE void sum_run(out *sum, const element *row, int64_t stride, int64_t terms, const acc_t *w, int64_t n, bool onto,
+                    int64_t distance = 0) {
+    constexpr int V = LANES<acc_t>;
     int64_t x = 0;
     for (; x + 4 * V <= n; x += 4 * V) {
-        if (ahead) ask_ahead<4, real>(row + x, stride, terms, ahead);
+        if (distance) prefetch_rows<4, acc_t>(row + x, stride, terms, distance);
         sum_vectors<4, unit>(sum + x, row + x, stride, terms, w, onto);
     }
     for (; x + 2 * V <= n; x += 2 * V) sum_vectors<2, unit>(sum + x, row + x, stride, terms, w, onto);
@@ -84,16 +84,16 @@ INLINE void sum_run(out *sum, const element *row, int64_t stride, int64_t terms,
         sum_vectors<1, unit>(sum + n - V, row + n - V, stride, terms, w, onto);
         return;
     }
-    vec<real> total = onto ? load_some<real>(sum + x, n - x) : vec<real>{};
+    vec<acc_t> total = onto ? load_some<acc_t>(sum + x, n - x) : vec<acc_t>{};
     for (int64_t t = 0; t < terms; t++) {
-        vec<real> term = load_some<real>(at(row, t * stride) + x, n - x);
+        vec<acc_t> term = load_some<acc_t>(at(row, t * stride) + x, n - x);
         if (!unit) term *= w[t];
         total = t > 0 || onto ? total + term : term;
     }
     store_some(sum + x, total, n - x);
 }
 
-/* Calls work with the number of terms, up to four as a constant of the compiler's. */
+/* Calls work with the number of terms, up to four as a compile-time constant. */
 template <class function> INLINE void with_terms(int64_t terms, function work) {
     switch (terms) {
     case 0: work(std::integral_constant<int64_t, 0>()); break;
@@ -105,37 +105,37 @@ template <class function> INLINE void with_terms(int64_t terms, function work) {
     }
 }
 
-/* More than so many streams of DRAM at once are slower than a sum that is kept in the cache and continued. */
+/* Rows summed at once: more streams of DRAM are slower than continuing a sum in the cache. */
 constexpr int64_t STREAMS = 4;
 
-template <bool unit, class real, class element>
-static __attribute__((noinline)) void sum_streams(real *sum, const element *row, int64_t stride, int64_t terms,
-                                                  const real *w, int64_t n, bool onto, int64_t ahead) {
+template <bool unit, class acc_t, class element>
+static __attribute__((noinline)) void sum_streams(acc_t *sum, const element *row, int64_t stride, int64_t terms,
+                                                  const acc_t *w, int64_t n, bool onto, int64_t distance) {
     for (; terms > STREAMS; terms -= STREAMS, onto = true) {
-        sum_run<unit>(sum, row, stride, STREAMS, w, n, onto, ahead);
+        sum_run<unit>(sum, row, stride, STREAMS, w, n, onto, distance);
         row = at(row, STREAMS * stride);
         if (!unit) w += STREAMS;
     }
-    with_terms(terms, [=](auto count) { sum_run<unit>(sum, row, stride, count, w, n, onto, ahead); });
+    with_terms(terms, [=](auto count) { sum_run<unit>(sum, row, stride, count, w, n, onto, distance); });
 }
 
-/* sum[x] (+)= w[0]*row0[x] + w[1]*row1[x] + ... for x < n: n elements of `terms` rows that lie `stride` bytes apart.
- * ahead: how many bytes ahead new ones are asked for, or 0. */
-template <class real>
-static inline void sum_rows(real *sum, const char *row, int64_t dtype, int64_t stride, int64_t terms, const real *w,
-                            int64_t n, bool onto, int64_t ahead) {
-    with_element<real>(dtype, [=](auto element) {
+/* sum[x] (+)= w[0]*row0[x] + w[1]*row1[x] + ... for x < n, over `terms` rows `stride` bytes apart.
+ * distance: bytes to prefetch ahead, or 0. */
+template <class acc_t>
+static inline void sum_rows(acc_t *sum, const char *row, int64_t dtype, int64_t stride, int64_t terms, const acc_t *w,
+                            int64_t n, bool onto, int64_t distance) {
+    with_element<acc_t>(dtype, [=](auto element) {
         auto *elements = (const decltype(element) *)row;
         if (w)
-            sum_streams<false>(sum, elements, stride, terms, w, n, onto, ahead);
+            sum_streams<false>(sum, elements, stride, terms, w, n, onto, distance);
         else
-            sum_streams<true>(sum, elements, stride, terms, w, n, onto, ahead);
+            sum_streams<true>(sum, elements, stride, terms, w, n, onto, distance);
     });
 }
 
-/* Calls work with a row's length: as a constant of the compiler's, if it is the vectors that a loop takes at once. */
-template <class real, class function> INLINE void with_length(int64_t n, function work) {
-    constexpr int V = LANES<real>;
+/* Calls work with a row's length, as a compile-time constant if it is 1, 2 or 4 vectors. */
+template <class acc_t, class function> INLINE void with_length(int64_t n, function work) {
+    constexpr int V = LANES<acc_t>;
     switch (n) {
     case V: work(std::integral_constant<int64_t, V>()); break;
     case 2 * V: work(std::integral_constant<int64_t, 2 * V>()); break;
@@ -144,10 +144,9 @@ template <class real, class function> INLINE void with_length(int64_t n, functio
     }
 }
 
-/* Results first .. last of a band; neighbours of as many terms each are summed together, so that their loop has no
- * branches for them. */
-template <bool unit, class real, class out, class length>
-static __attribute__((noinline)) void sum_results(out *sums, int64_t sums_stride, const real *rows, int64_t stride,
+/* Results first .. last of a band. Neighbours with equally many terms share a loop, which then needs no branches. */
+template <bool unit, class acc_t, class out, class length>
+static __attribute__((noinline)) void sum_results(out *sums, int64_t sums_stride, const acc_t *rows, int64_t stride,
                                                   const band_t *band, int64_t first, int64_t last, length n) {
     const int64_t *lo = band->lo, *start = band->start;
     rows = at(rows, -lo[first] * stride);
@@ -155,7 +154,7 @@ static __attribute__((noinline)) void sum_results(out *sums, int64_t sums_stride
         int64_t terms = start[k + 1] - start[k];
         for (end = k + 1; end < last && start[end + 1] - start[end] == terms;) end++;
         with_terms(terms, [=](auto count) __attribute__((always_inline)) {
-            const real *w = unit ? nullptr : (const real *)band->w + start[k];
+            const acc_t *w = unit ? nullptr : (const acc_t *)band->w + start[k];
             out *sum = at(sums, (k - first) * sums_stride);
             for (int64_t j = k; j < end; j++, sum = at(sum, sums_stride), w += unit ? 0 : count)
                 sum_run<unit>(sum, at(rows, lo[j] * stride), stride, count, w, n, false);
@@ -163,13 +162,13 @@ static __attribute__((noinline)) void sum_results(out *sums, int64_t sums_stride
     }
 }
 
-/* The same, each a row of n elements; rows[0] is source lo[first]. Strides in bytes. */
-template <class real>
-static inline void sum_band(char *sums, int64_t dtype, int64_t sums_stride, const real *rows, int64_t stride,
+/* sums[k] = the band's result first + k, a row of n elements; rows[0] is source lo[first]. Strides in bytes. */
+template <class acc_t>
+static inline void sum_band(char *sums, int64_t dtype, int64_t sums_stride, const acc_t *rows, int64_t stride,
                             const band_t *band, int64_t first, int64_t last, int64_t n) {
-    with_element<real>(dtype, [=](auto element) {
+    with_element<acc_t>(dtype, [=](auto element) {
         auto *elements = (decltype(element) *)sums;
-        with_length<real>(n, [=](auto length) {
+        with_length<acc_t>(n, [=](auto length) {
             if (band->w)
                 sum_results<false>(elements, sums_stride, rows, stride, band, first, last, length);
             else
@@ -178,35 +177,35 @@ static inline void sum_band(char *sums, int64_t dtype, int64_t sums_stride, cons
     });
 }
 
-/* How many reals of a row are summed in scratch, where what is beyond its end does not matter: a vector at least. */
 static const int64_t vector_lanes = LANES<float>;
-static inline int64_t padded(int64_t n, int64_t realsize) {
-    return n * realsize < VECTOR_BYTES ? VECTOR_BYTES / realsize : n;
+/* A row's length in scratch, whose padding may hold anything: at least a vector. */
+static inline int64_t padded(int64_t n, int64_t acc_size) {
+    return n * acc_size < VECTOR_BYTES ? VECTOR_BYTES / acc_size : n;
 }
 
 /* ---- One row, rounded ---- */
 
-template <class element, class real>
-static __attribute__((noinline)) void round_elements(element *row, const real *sum, int64_t n) {
-    constexpr int V = LANES<real>;
+template <class element, class acc_t>
+static __attribute__((noinline)) void round_elements(element *row, const acc_t *sum, int64_t n) {
+    constexpr int V = LANES<acc_t>;
     int64_t x = 0;
     for (; x + V <= n; x += V) store(row + x, load(sum + x));
-    if (x < n) store_some(row + x, load_some<real>(sum + x, n - x), n - x);
+    if (x < n) store_some(row + x, load_some<acc_t>(sum + x, n - x), n - x);
 }
 
 /* row[x] = sum[x] rounded, for x < n. */
-template <class real> static inline void round_row(char *row, int64_t dtype, const real *sum, int64_t n) {
-    with_element<real>(dtype, [=](auto element) { round_elements((decltype(element) *)row, sum, n); });
+template <class acc_t> static inline void round_row(char *row, int64_t dtype, const acc_t *sum, int64_t n) {
+    with_element<acc_t>(dtype, [=](auto element) { round_elements((decltype(element) *)row, sum, n); });
 }
 
-/* ---- Bytes from here to there ---- */
+/* ---- Moving bytes ---- */
 
 template <int size>
 INLINE void move_elements(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t n) {
     for (int64_t x = 0; x < n; x++) memcpy(to + x * to_stride, from + x * from_stride, size);
 }
 
-/* memcpy, but without a call for a few bytes: two copies that overlap, or 16 bytes at a time. */
+/* memcpy without a call for few bytes: two overlapping copies, or 16 bytes at a time. */
 INLINE void copy_bytes(char *to, const char *from, int64_t n) {
     if (n > 128 || n < 2) {
         memcpy(to, from, n);
@@ -225,7 +224,7 @@ INLINE void copy_bytes(char *to, const char *from, int64_t n) {
     }
 }
 
-/* Also with the strides that compilers know to make vectors of: a row from its end, and every other element. */
+/* move_elements, with the strides that compilers vectorize as constants: reversed rows, every other element. */
 template <int size>
 INLINE void move_sized(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t n) {
     if (to_stride == size && from_stride == -size)
@@ -236,7 +235,7 @@ INLINE void move_sized(char *to, int64_t to_stride, const char *from, int64_t fr
         move_elements<size>(to, to_stride, from, from_stride, n);
 }
 
-/* n elements of `size` bytes between any strides. */
+/* Moves n elements of `size` bytes between any strides. */
 static inline void move_any(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t n,
                             int64_t size) {
     switch (size) {
@@ -250,13 +249,13 @@ static inline void move_any(char *to, int64_t to_stride, const char *from, int64
     }
 }
 
-/* A row of w x lanes elements between any strides; the inner loop runs along the smaller stride of the result. */
-static inline void move_row(char *to, int64_t to_w, int64_t to_lane, const char *from, int64_t from_w,
-                            int64_t from_lane, int64_t w, int64_t lanes, int64_t itemsize) {
-    bool w_inside = lanes == 1 || (to_w < 0 ? -to_w : to_w) < (to_lane < 0 ? -to_lane : to_lane);
-    int64_t n = w_inside ? w : lanes, rest = w_inside ? lanes : w;
-    int64_t to_n = w_inside ? to_w : to_lane, to_rest = w_inside ? to_lane : to_w;
-    int64_t from_n = w_inside ? from_w : from_lane, from_rest = w_inside ? from_lane : from_w;
+/* Moves a row of w x pixel elements between any strides; the inner loop runs along the result's smaller stride. */
+static inline void move_row(char *to, int64_t to_w, int64_t to_element, const char *from, int64_t from_w,
+                            int64_t from_element, int64_t w, int64_t pixel, int64_t itemsize) {
+    bool w_inside = pixel == 1 || (to_w < 0 ? -to_w : to_w) < (to_element < 0 ? -to_element : to_element);
+    int64_t n = w_inside ? w : pixel, rest = w_inside ? pixel : w;
+    int64_t to_n = w_inside ? to_w : to_element, to_rest = w_inside ? to_element : to_w;
+    int64_t from_n = w_inside ? from_w : from_element, from_rest = w_inside ? from_element : from_w;
     for (int64_t i = 0; i < rest; i++, to += to_rest, from += from_rest) {
         if (to_n == itemsize && from_n == itemsize)
             copy_bytes(to, from, n * itemsize);
@@ -270,7 +269,7 @@ static inline void clear_rows(char *row, int64_t stride, int64_t bytes, int64_t 
     for (; count > 0; count--, row += stride) memset(row, 0, bytes);
 }
 
-/* n bytes from the cache to memory that will not be read soon: whole cache lines go past the cache. */
+/* Copies n bytes that will not be read soon: whole cache lines bypass the cache. */
 static inline void stream_bytes(char *to, const char *from, int64_t n) {
     int64_t head = -(intptr_t)to & (CACHE_LINE - 1);
     if (head > n) head = n;
@@ -280,29 +279,28 @@ static inline void stream_bytes(char *to, const char *from, int64_t n) {
     memcpy(to + x, from + x, n - x);
 }
 
-/* Source bytes that will be read soon: `runs` of them, each `bytes` long, `stride` apart, asked for little by little.
- */
+/* Source bytes to prefetch little by little: `runs` of `bytes` each, `stride` apart. */
 typedef struct {
     const char *run;
     int64_t done, bytes, runs, stride;
-    int64_t step; /* bytes for each result row that is finished meanwhile */
-} ahead_t;
+    int64_t step; /* bytes per result row finished meanwhile */
+} prefetch_t;
 
-/* Asks for what belongs to `rows` more result rows, so that the memory is busy while sums in the cache are at work. */
-static inline void read_ahead(ahead_t *ahead, int64_t rows) {
-    for (int64_t left = rows * ahead->step; left > 0 && ahead->runs > 0;) {
-        int64_t end = ahead->done + left < ahead->bytes ? ahead->done + left : ahead->bytes;
-        left -= end - ahead->done;
-        for (; ahead->done < end; ahead->done += CACHE_LINE) __builtin_prefetch(ahead->run + ahead->done);
-        if (end == ahead->bytes) {
-            ahead->run += ahead->stride;
-            ahead->runs--;
-            ahead->done = 0;
+/* Prefetches the bytes that belong to `rows` more result rows, to keep memory busy while sums run in the cache. */
+static inline void prefetch_some(prefetch_t *next, int64_t rows) {
+    for (int64_t left = rows * next->step; left > 0 && next->runs > 0;) {
+        int64_t end = next->done + left < next->bytes ? next->done + left : next->bytes;
+        left -= end - next->done;
+        for (; next->done < end; next->done += CACHE_LINE) __builtin_prefetch(next->run + next->done);
+        if (end == next->bytes) {
+            next->run += next->stride;
+            next->runs--;
+            next->done = 0;
         }
     }
 }
 
-/* ---- The floating-point mode a worker computes in: nearest even, no flush to zero ---- */
+/* ---- The floating-point mode of all threads: nearest even, no flush to zero ---- */
 
 static inline fenv_t enter_default_mode(void) {
     fenv_t found;

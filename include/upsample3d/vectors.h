@@ -10,7 +10,7 @@
 
 #include "job.h"
 
-/* The only lines of the project that ask which instructions there are. */
+/* The only lines of the project that test for instructions. */
 #if defined(__AVX512F__) && defined(__AVX512BW__)
 #include <immintrin.h>
 #define VECTOR_BYTES 64
@@ -42,16 +42,16 @@ typedef uint8_t bytes __attribute__((vector_size(VECTOR_BYTES)));
 typedef uint8_t octets __attribute__((vector_size(16)));
 typedef uint8_t quarters __attribute__((vector_size(VECTOR_BYTES / 4)));
 
-template <class real> struct vector_of;
+template <class acc_t> struct vector_of;
 template <> struct vector_of<float> {
     typedef floats type;
 };
 template <> struct vector_of<double> {
     typedef doubles type;
 };
-template <class real> using vec = typename vector_of<real>::type;
-template <class real> constexpr int LANES = VECTOR_BYTES / sizeof(real);
-template <class real> constexpr int COLUMN = COLUMN_BYTES / sizeof(real);
+template <class acc_t> using vec = typename vector_of<acc_t>::type;
+template <class acc_t> constexpr int LANES = VECTOR_BYTES / sizeof(acc_t);
+template <class acc_t> constexpr int COLUMN = COLUMN_BYTES / sizeof(acc_t);
 
 template <class to, class from> INLINE to same_bits(from x) {
     to y;
@@ -140,8 +140,8 @@ INLINE void store(f16 *p, floats x) {
 }
 #endif
 
-/* ---- V vectors at once. A register of bf16 splits into even and odd lanes with a shift and a mask, which is cheaper
- * than widening each half; sums keep that order until they are stored. ---- */
+/* ---- V vectors at once. A shift and a mask split a register of bf16 into even and odd lanes, cheaper than widening
+ * each half; sums keep that order until they are stored. ---- */
 
 template <class element> constexpr bool SPLIT = false;
 template <> inline constexpr bool SPLIT<bf16> = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
@@ -156,8 +156,8 @@ template <int first, class vector, int... lane>
 INLINE vector interleave(vector a, vector b, std::integer_sequence<int, lane...>) {
     return __builtin_shufflevector(a, b, (first + lane / 2 + lane % 2 * int(sizeof...(lane)))...);
 }
-template <int V, class real, class element> INLINE void load_vectors(vec<real> *x, const element *p) {
-    constexpr int L = LANES<real>;
+template <int V, class acc_t, class element> INLINE void load_vectors(vec<acc_t> *x, const element *p) {
+    constexpr int L = LANES<acc_t>;
     if constexpr (SPLIT<element> && V % 2 == 0) {
 #pragma GCC unroll 4
         for (int v = 0; v < V; v += 2) {
@@ -176,23 +176,23 @@ INLINE void store_two(bf16 *p, floats a, floats b) {
     shorts upper = every<1, 2>(same_bits<shorts>(rounded(a)), same_bits<shorts>(rounded(b)), lanes);
     memcpy(p, &upper, sizeof upper);
 }
-/* Sums that were loaded as this element. */
-template <class element, int V, class real> INLINE void load_sums(vec<real> *x, const real *p) {
-    constexpr int L = LANES<real>;
+/* Sums in the lane order of vectors loaded as this element. */
+template <class element, int V, class acc_t> INLINE void load_sums(vec<acc_t> *x, const acc_t *p) {
+    constexpr int L = LANES<acc_t>;
     constexpr auto lanes = std::make_integer_sequence<int, L>();
 #pragma GCC unroll 4
     for (int v = 0; v < V; v++) x[v] = load(p + v * L);
     if constexpr (SPLIT<element> && V % 2 == 0) {
 #pragma GCC unroll 4
         for (int v = 0; v < V; v += 2) {
-            vec<real> even = every<0, 2>(x[v], x[v + 1], lanes);
+            vec<acc_t> even = every<0, 2>(x[v], x[v + 1], lanes);
             x[v + 1] = every<1, 2>(x[v], x[v + 1], lanes);
             x[v] = even;
         }
     }
 }
-template <class element, int V, class real, class out> INLINE void store_sums(out *p, const vec<real> *x) {
-    constexpr int L = LANES<real>;
+template <class element, int V, class acc_t, class out> INLINE void store_sums(out *p, const vec<acc_t> *x) {
+    constexpr int L = LANES<acc_t>;
     constexpr auto lanes = std::make_integer_sequence<int, L>();
 #pragma GCC unroll 4
     for (int v = 0; v < V; v++) {
@@ -205,7 +205,7 @@ template <class element, int V, class real, class out> INLINE void store_sums(ou
     }
 }
 
-/* ---- V x V lanes turned ---- */
+/* ---- V x V lanes transposed ---- */
 
 /* Swaps the off-diagonal quarters of every 2s x 2s block: done for s = 1, 2, 4, ... this transposes. */
 template <int s, class vector, int... lane>
@@ -226,16 +226,16 @@ template <int s, class vector> INLINE void transpose(vector *m) {
     }
 }
 
-/* ---- Lanes by number: of one register, or of two, b's lanes following a's; numbers beyond them give any lane ---- */
+/* ---- Permuting: lane i is lane index[i] of a, or of a and then b; indices beyond them give any lane ---- */
 
 #if VECTOR_BYTES == 64
 typedef __mmask16 lanes_on;
 INLINE lanes_on not_zero(floats x) { return _mm512_cmp_ps_mask((__m512)x, _mm512_setzero_ps(), _CMP_NEQ_UQ); }
 INLINE floats keep(lanes_on on, floats x) { return (floats)_mm512_maskz_mov_ps(on, (__m512)x); }
-INLINE floats lookup(floats a, ints index) {
+INLINE floats permute(floats a, ints index) {
     return (floats)_mm512_maskz_permutexvar_ps(0xffff, (__m512i)index, (__m512)a); /* gcc 12 warns of the plain form */
 }
-INLINE floats lookup(floats a, floats b, ints index) {
+INLINE floats permute(floats a, floats b, ints index) {
     return (floats)_mm512_permutex2var_ps((__m512)a, (__m512i)index, (__m512)b);
 }
 #else
@@ -243,23 +243,23 @@ typedef words lanes_on;
 INLINE lanes_on not_zero(floats x) { return (words)((same_bits<words>(x) << 1) != 0); }
 INLINE floats keep(lanes_on on, floats x) { return same_bits<floats>(same_bits<words>(x) & on); }
 #if VECTOR_BYTES == 32
-INLINE floats lookup(floats a, ints index) { return (floats)_mm256_permutevar8x32_ps((__m256)a, (__m256i)index); }
-INLINE floats lookup(floats a, floats b, ints index) {
-    return (floats)_mm256_blendv_ps((__m256)lookup(a, index), (__m256)lookup(b, index), (__m256)(index << 28));
+INLINE floats permute(floats a, ints index) { return (floats)_mm256_permutevar8x32_ps((__m256)a, (__m256i)index); }
+INLINE floats permute(floats a, floats b, ints index) {
+    return (floats)_mm256_blendv_ps((__m256)permute(a, index), (__m256)permute(b, index), (__m256)(index << 28));
 }
 #else
-INLINE floats lookup(floats a, floats b, ints index) {
+INLINE floats permute(floats a, floats b, ints index) {
     float both[2 * LANES<float>];
     store(both, a);
     store(both + LANES<float>, b);
     index &= 2 * LANES<float> - 1;
     return floats{both[index[0]], both[index[1]], both[index[2]], both[index[3]]};
 }
-INLINE floats lookup(floats a, ints index) { return lookup(a, a, index); }
+INLINE floats permute(floats a, ints index) { return permute(a, a, index); }
 #endif
 #endif
 
-/* Bytes by number, of 0 to 15, within every 16 of a register. */
+/* Permutes the bytes within every 16 of a register: indices 0 to 15. */
 #if VECTOR_BYTES == 64
 INLINE bytes shuffle(bytes x, bytes index) { return (bytes)_mm512_shuffle_epi8((__m512i)x, (__m512i)index); }
 #elif VECTOR_BYTES == 32
@@ -274,12 +274,12 @@ INLINE bytes shuffle(bytes x, bytes index) {
 }
 #endif
 
-/* ---- A cache line past the cache, where there is such a store ---- */
+/* ---- Streaming: a cache line is stored past the cache, if the level has such a store ---- */
 
 #define CACHE_LINE 64
 #if VECTOR_BYTES == 64
 INLINE void stream_line(char *to, const char *from) { _mm512_stream_si512((__m512i *)to, read<__m512i>(from)); }
-INLINE void stream_end(void) { _mm_sfence(); } /* makes it visible to the threads that are met next */
+INLINE void stream_end(void) { _mm_sfence(); } /* makes the lines visible to other threads */
 #elif VECTOR_BYTES == 32
 INLINE void stream_line(char *to, const char *from) {
     _mm256_stream_si256((__m256i *)to, read<__m256i>(from));
@@ -293,17 +293,17 @@ INLINE void stream_end(void) {}
 
 /* ---- One vector, or its first n elements ---- */
 
-/* n < 2 most elements, in powers of two: copies of constant length. */
-template <int most, class element> INLINE void copy_some(element *to, const element *from, int64_t n) {
-    if constexpr (most > 0) {
-        bool there = n & most;
-        if (there) memcpy(to, from, most * sizeof(element));
-        copy_some<most / 2>(to + there * most, from + there * most, n);
+/* n < 2 * power elements, power after power: copies of constant length. */
+template <int power, class element> INLINE void copy_some(element *to, const element *from, int64_t n) {
+    if constexpr (power > 0) {
+        bool there = n & power;
+        if (there) memcpy(to, from, power * sizeof(element));
+        copy_some<power / 2>(to + there * power, from + there * power, n);
     }
 }
-template <class real, class element> INLINE vec<real> load_some(const element *p, int64_t n) {
-    element some[LANES<real>] = {};
-    copy_some<LANES<real> / 2>(some, p, n);
+template <class acc_t, class element> INLINE vec<acc_t> load_some(const element *p, int64_t n) {
+    element some[LANES<acc_t>] = {};
+    copy_some<LANES<acc_t> / 2>(some, p, n);
     return load(some);
 }
 template <class element, class vector> INLINE void store_some(element *p, vector x, int64_t n) {

@@ -28,7 +28,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .geometry.band import SAME, Band
+from .geometry.band import IDENTITY, Band
 from .geometry.kinds import OPERATIONS, bands
 from .kernel import cpu
 from .plan import buffers
@@ -133,13 +133,13 @@ def _answer(op: Op, source: Any, order: Any, device: Any, real: Any, rest: dict[
 
     x = source.transpose(layout.FORMATS[asked.data_format])
     with np.errstate(all="ignore"):
-        x = x.astype(real or kind.real)
-        if order == "device" and device == "950" and any(band.kind != SAME for band in axes):
+        x = x.astype(real or kind.acc)
+        if order == "device" and device == "950" and any(band.kind != IDENTITY for band in axes):
             x = _sum_windows(x, axes)
         else:
             from_zero = order == "device" and not about.moves
             for axis in (0, 1, 2) if order == "ours" else (2, 1, 0):
-                if axes[axis].kind != SAME:
+                if axes[axis].kind != IDENTITY:
                     x = _sum_along(x, 2 + axis, axes[axis], from_zero)
         x = _round(x, kind)
     return np.ascontiguousarray(x.transpose(layout.AXES[asked.data_format]))

@@ -175,7 +175,7 @@ _BOTH = "inputSize (N, C, D, H, W) and outputSize (D, H, W) say"
 
 def _misshapen(name: str, tensor: Tensor, wanted: Sizes, source: str) -> str | None:
     if tensor.channels_last:
-        wanted = layout.pick(wanted, layout.AXES["NDHWC"])
+        wanted = layout.permute(wanted, layout.AXES["NDHWC"])
     have = tensor.shape
     if have == wanted:
         return None

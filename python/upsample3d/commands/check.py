@@ -133,7 +133,7 @@ def _call(arguments: argparse.Namespace) -> Call:
     dtype, form = DTYPES[arguments.dtype], aclFormat[f"ACL_FORMAT_{arguments.format}"]
     grad_input_shape = size
     if last and len(size) == 5:
-        grad_input_shape = layout.pick(size, layout.AXES["NDHWC"])
+        grad_input_shape = layout.permute(size, layout.AXES["NDHWC"])
     return Call(
         operator,
         Tensor(dtype, shape, form),

@@ -160,7 +160,7 @@ def forward(
         one_of("op", op, MODES), output_size, scales, spacing, _path_or_none("like", like),
         align_corners, rule,
     )  # fmt: skip
-    return _resample(path, out, asked, dtype, array, axes, data_format, force, progress)
+    return _resample(path, out, asked, (array, axes, data_format), dtype, force, progress)
 
 
 def backward(
@@ -191,20 +191,20 @@ def backward(
         OPERATIONS[one_of("op", op, MODES)].adjoint, input_size, scales, None,
         _path_or_none("like", like), align_corners, rule,
     )  # fmt: skip
-    return _resample(path, out, asked, dtype, array, axes, data_format, force, progress)
+    return _resample(path, out, asked, (array, axes, data_format), dtype, force, progress)
 
 
 def _resample(
     path: PathLike,
     out: PathLike,
     asked: Asked,
+    stored_as: tuple[str | None, str, str],
     dtype: Any,
-    array: str | None,
-    axes: str,
-    data_format: str,
     force: bool,
     progress: bool,
 ) -> Written:
+    """stored_as: array, axes, data_format."""
+    array, axes, data_format = stored_as
     path, out, array = _path("path", path), _path("out", out), _name(array)
     data_format = one_of("data_format", data_format, ("NCDHW", "NDHWC"))
     zyx = one_of("axes", axes, ORDERS) == "zyx"

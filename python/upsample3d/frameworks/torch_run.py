@@ -72,10 +72,10 @@ def run(
         return None
     if into is None:
         out = into = _empty(size, stride, source.dtype)
-    elif not _apart(source, into):
+    elif not _disjoint(source, into):
         return None
     workspace = buffers.empty(plan.workspace_size, np.uint8) if plan.workspace_size else None
-    plan.fill(source.data_ptr(), into.data_ptr(), workspace)
+    plan.execute(source.data_ptr(), into.data_ptr(), workspace)
     return out
 
 
@@ -92,14 +92,14 @@ def _held(tensor: torch.Tensor, span: int) -> bool:
     return bool(begin + span <= size)
 
 
-def _apart(source: torch.Tensor, out: torch.Tensor) -> bool:
-    """Whether the tensors lie in stretches of memory of their own, `out` whole and aligned."""
-    (begin, end), (out_begin, out_end) = _reach(source), _reach(out)
+def _disjoint(source: torch.Tensor, out: torch.Tensor) -> bool:
+    """Whether the tensors are disjoint in memory, `out` whole and aligned."""
+    (begin, end), (out_begin, out_end) = _byte_extent(source), _byte_extent(out)
     whole = out_begin % out.itemsize == 0 and _held(out, out_end - out_begin)
     return whole and (end <= out_begin or out_end <= begin)
 
 
-def _reach(tensor: torch.Tensor) -> tuple[int, int]:
+def _byte_extent(tensor: torch.Tensor) -> tuple[int, int]:
     """Where the bytes of a tensor with elements begin and end."""
     begin = tensor.data_ptr()
     return begin, begin + _span(tensor.shape, tensor.stride()) * tensor.itemsize

@@ -13,12 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-SUM, PICK, SAME = 0, 1, 2
+SUM, COPY, IDENTITY = 0, 1, 2
 """What a band does: adds weighted sources, copies one source per result, or none to the last few,
 copies source k to k."""
-
-_LONGEST = 16
-"""Lanes of the longest vector."""
 
 Indices = NDArray[np.int64]
 Weights = NDArray[np.floating[Any]]
@@ -33,7 +30,7 @@ class Band:
     w: flat weights in the accumulator's type; None where all are one. None is 0, where sources
     would not count: a ValueError.
     sources: the length of the source axis.
-    reached: how many results have sources. kind: SUM, PICK or SAME.
+    covered: how many results have sources. kind: SUM, COPY or IDENTITY.
     """
 
     lo: Indices
@@ -41,7 +38,7 @@ class Band:
     start: Indices
     w: Weights | None
     sources: int
-    reached: int = field(init=False)
+    covered: int = field(init=False)
     kind: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -51,54 +48,24 @@ class Band:
             if array is not None:
                 array.flags.writeable = False  # a kernel reads them without asking again
         terms = self.hi - self.lo
-        object.__setattr__(self, "reached", int(np.count_nonzero(terms > 0)))
+        object.__setattr__(self, "covered", int(np.count_nonzero(terms > 0)))
         object.__setattr__(self, "kind", self._kind(terms))
 
     def _kind(self, terms: Indices) -> int:
-        if self.w is not None or (terms[: self.reached] != 1).any():  # the others are 0 then
+        if self.w is not None or (terms[: self.covered] != 1).any():  # the others are 0 then
             return SUM
-        if not len(self.lo) == self.reached == self.sources:
-            return PICK
-        return SAME if np.array_equal(self.lo, np.arange(self.sources)) else PICK
+        if not len(self.lo) == self.covered == self.sources:
+            return COPY
+        return IDENTITY if np.array_equal(self.lo, np.arange(self.sources)) else COPY
 
-    def table(self, lanes: int, vector: int) -> tuple[NDArray[Any], ...]:
-        """The band of a row of `lanes` elements per index as a rectangle: first, w, least, most.
-
-        first: int32, [results * lanes], first sources. w: float32, [terms, results * lanes], 0
-        where a result has fewer terms. Both are longer by a vector, which repeats the last source
-        with weight 0. least, most: of `vector` first sources each, from every result on.
-        """
-        results, terms = len(self.lo), self.hi - self.lo
-        w = np.full(
-            (max(1, int(terms.max(initial=0))), results * lanes + _LONGEST), -0.0, np.float32
-        )
-        w[0] = 0
-        for t, row in enumerate(w):
-            there = np.flatnonzero(terms > t)
-            row[: results * lanes].reshape(-1, lanes)[there] = (
-                1 if self.w is None else self.w[self.start[there] + t, None]
-            )
-        first = np.empty(results * lanes + _LONGEST, np.int32)
-        first[:-_LONGEST] = (self.lo[:, None] * lanes + np.arange(lanes)).ravel()
-        first[-_LONGEST:] = first[-_LONGEST - 1]
-        if lanes == 1:  # first sources ascend
-            return first, w, first, first
-        windows = np.lib.stride_tricks.sliding_window_view(first, vector)
-        return first, w, windows.min(axis=1), windows.max(axis=1)
-
-    def byte_places(self, itemsize: int) -> NDArray[np.uint8]:
-        """Of every byte of a row of picked elements its place in the source row, modulo 256."""
-        places = self.lo[:, None] * itemsize + np.arange(itemsize)
-        return places.astype(np.uint8).ravel()
-
-    def reach(self, first: int, last: int) -> tuple[int, int]:
-        """The sources lo .. hi of results first .. last, of which there is one; at least one."""
+    def sources_of(self, first: int, last: int) -> tuple[int, int]:
+        """The sources lo .. hi of results first .. last > first; at least one source."""
         lo = min(int(self.lo[first]), self.sources - 1)
         return lo, max(lo + 1, int(self.hi[last - 1]))
 
     def part(self, first: int, last: int) -> Band:
-        """The band of results first .. last, whose sources are those of their reach."""
-        lo, hi = self.reach(first, last)
+        """The band of results first .. last alone, over their sources."""
+        lo, hi = self.sources_of(first, last)
         start = self.start[first : last + 1]
         w = None if self.w is None else self.w[start[0] : start[-1]]
         return Band(
@@ -155,12 +122,15 @@ def weighted(first: Indices, w: Weights, sources: int) -> Band:
     """Result k sums the sources from first[k] on with the weights w[k].
 
     w: [results, terms]. Zeros at the ends of a row are left out, and with them sources that the
-    axis may lack; a zero between other weights is refused with a ValueError.
+    axis may lack. A ValueError refuses a zero between other weights, and windows whose beginnings
+    or ends then do not ascend: `transposed` relies on both.
     """
     there = w != 0
     lo = first + there.argmax(axis=1)
     hi = first + w.shape[1] - there[:, ::-1].argmax(axis=1)
     hi[~there.any(axis=1)] -= w.shape[1]
+    if (lo[1:] < lo[:-1]).any() or (hi[1:] < hi[:-1]).any():
+        raise ValueError("windows do not ascend")
     flat = w[there]
     return Band(lo, hi, _starts(lo, hi), None if (flat == 1).all() else flat, sources)
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is compiled, and which of it runs here."""
+"""The compiled kernels, and the choice of one."""

@@ -15,7 +15,7 @@ __test__: dict[str, str]
 @disjoint_base
 class Job:
     def __new__(cls, bands: Sequence[Band], layout: Layout, schedule: Schedule) -> Self: ...
-    def apart(
+    def disjoint(
         self,
         source: NDArray[np.generic],
         result: NDArray[np.generic],

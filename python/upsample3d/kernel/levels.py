@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel of the best CPU level that is built and that this machine has, chosen once, at import.
+"""The kernel of the best CPU level that is built and this machine has, chosen once, at import.
 
 UPSAMPLE3D_LEVEL=v2|v3|v4 forces one (base on machines without levels).
 """
@@ -36,7 +36,7 @@ def _choose() -> str:
 
 
 levels: tuple[str, ...] = tuple(level for level in cpu.levels() if _built(level))
-"""The levels that are built and that this machine has, best first."""
+"""The levels that are built and this machine has, best first."""
 
 if not levels:
     raise ImportError(f"no kernel is built for this machine, which has {', '.join(cpu.levels())}")

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long OpenMP's threads look for work before they sleep: set while the runtime is loaded.
+"""How long OpenMP's threads spin before they sleep: set while the runtime is loaded.
 
-By default those of GCC's libgomp spin for milliseconds after a call. On a machine with other work
-that uses up their share of the CPU, and the next call waits until they get one again: two threads
-then take 10 times as long as one. libgomp reads its environment once, when the first extension that
-needs it is loaded; where PyTorch came first this one comes too late, and OMP_WAIT_POLICY=passive in
-the environment of the process does the same.
+By default GCC's libgomp spins for milliseconds after a call. On a busy machine this uses up the
+threads' share of the CPU, and the next call waits for a new one: two threads take 10 times as long
+as one. libgomp reads its environment once, when the first extension that needs it is loaded. If
+PyTorch was imported first, this is too late: set OMP_WAIT_POLICY=passive for the process.
 """
 
 from __future__ import annotations
@@ -16,17 +15,17 @@ from contextlib import contextmanager
 
 SPINS = "6000"
 """libgomp's spins before a thread sleeps, 84 us on a Zen 5 (300,000 by default). Python's part of a
-call takes up to 40 us where the kernel has emptied the caches. 1,000 spins end before that: calls
-that follow each other at once then wake threads each time, and take 2 to 4 times as long. 10,000
-cost beside two busy processes what 6,000 do not."""
+call takes up to 40 us after the kernel has emptied the caches. 1,000 spins are shorter: calls in a
+row wake threads each time and take 2 to 4 times as long. 10,000 cost time beside two busy
+processes, 6,000 do not."""
 
 CHOICES = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "KMP_BLOCKTIME")
-"""Variables by which a user has chosen already."""
+"""Variables by which a user chooses."""
 
 
 @contextmanager
 def short_spins() -> Iterator[None]:
-    """An environment in which libgomp, if it is loaded in it, spins for SPINS, unless chosen."""
+    """An environment in which libgomp is loaded to spin for SPINS, unless the user has chosen."""
     if any(name in os.environ for name in CHOICES):
         yield
         return

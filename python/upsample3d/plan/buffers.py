@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arrays of a call: whether they are what a plan was made for, writable, and apart."""
+"""The arrays of a call, checked: they must fit the plan, be writable and disjoint."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ from ..spec.words import described
 Array = np.ndarray[Any, Any]
 
 empty = np.empty
-"""Where every result and workspace that the caller does not give comes from, but for results that
-are tensors: those come from PyTorch."""
+"""Allocates every result and workspace that the caller does not give, but for tensors."""
 
 
 def check_array(name: str, array: Any) -> Array:
-    """The NumPy array that `array` is, without what a subclass adds to it or says of it.
+    """`array` as a plain np.ndarray, whatever a subclass overrides.
 
-    Masks are not looked at, so a masked array is refused.
+    A masked array is refused: the kernel reads no masks.
     """
     if array is None:
         raise ParameterTypeError(f"{name} is None, wanted a NumPy array", Status.NULL_POINTER)
-    kind = type(array)  # an instance may say that it is of another class
+    kind = type(array)  # an instance may claim another class
     if kind is np.ndarray:
         return array  # type: ignore[no-any-return]
     if not issubclass(kind, np.ndarray) or issubclass(kind, np.ma.MaskedArray):
@@ -37,7 +36,7 @@ def check_array(name: str, array: Any) -> Array:
 
 
 def _way(name: str, kind: type) -> str:
-    """How an array is made of something of this type, where people have such things."""
+    """Advice for the error: how to make an array of a type that people often pass."""
     home = type.__dict__["__dict__"].__get__(kind).get("__module__")
     home = home.partition(".")[0] if type(home) is str else ""
     if home == "torch":
@@ -56,7 +55,7 @@ def _way(name: str, kind: type) -> str:
 def check_match(
     name: str, given: Any, shape: layout.Five, strides: tuple[int, ...], dtype: np.dtype[Any]
 ) -> Array:
-    """`given`, an array of this shape, dtype and strides (those of axes longer than 1)."""
+    """`given` as an array of this shape, dtype and strides (of axes longer than 1)."""
     array: Array = check_array(name, given)
     check_fit(name, array.shape, array.dtype, shape, dtype)
     for have, want, size in zip(array.strides, strides, shape, strict=True):
@@ -68,7 +67,7 @@ def check_match(
 
 
 def check_target(out: Array, source: Array) -> None:
-    """Refuses an `out` that is read-only, misaligned or over the source."""
+    """Refuses an `out` that is read-only, misaligned, or overlaps the source."""
     flags = out.flags
     if not flags.writeable:
         raise ParameterError("out is read-only, wanted a writable array")
@@ -79,7 +78,7 @@ def check_target(out: Array, source: Array) -> None:
 
 
 def check_workspace(given: Any, size: int, source: Array, out: Array) -> Array:
-    """`given` as bytes: writable, contiguous, large enough, apart from source and out."""
+    """`given` as bytes: writable, contiguous, large enough, disjoint from source and out."""
     try:
         array = bytes_of(given)
     except (TypeError, ValueError, BufferError, AttributeError):
@@ -99,9 +98,9 @@ def check_workspace(given: Any, size: int, source: Array, out: Array) -> Array:
 
 
 def bytes_of(given: Any) -> Array:
-    """The bytes of a contiguous array or buffer; a TypeError, ValueError or BufferError if not one.
+    """The bytes of a contiguous array or buffer; else TypeError, ValueError or BufferError.
 
-    Objects are refused: a kernel would overwrite their references.
+    Objects are refused: the kernel would overwrite their references.
     """
     if issubclass(type(given), np.ndarray):  # bfloat16 has no buffer format
         array = np.ndarray.view(given, np.ndarray)
@@ -115,7 +114,7 @@ def bytes_of(given: Any) -> Array:
 
 
 def share_memory(a: Array, b: Array) -> bool:
-    """Whether two arrays have a byte in common; yes where that is too hard to say."""
+    """Whether two arrays have a byte in common; True if that is too hard to compute."""
     if not np.may_share_memory(a, b):
         return False
     try:

@@ -23,7 +23,7 @@ from .buffers import Array
 from .immutable import Immutable
 from .schedule import Schedule
 
-_AS_THEY_ARE = (0, 1, 2, 3, 4)
+_UNPERMUTED = (0, 1, 2, 3, 4)
 
 Bands = tuple[Band, Band, Band]
 """Those of D, H and W."""
@@ -97,10 +97,10 @@ class Plan(Immutable):
         axes = layout.AXES[asked.data_format]
         self._set("spec", asked)
         self._set("dtype", asked.dtype.numpy)
-        self._set("shape", layout.pick(asked.source_shape, axes))
-        self._set("strides", layout.pick(asked.source_strides, axes))
-        self._set("out_shape", layout.pick(asked.result_shape, axes))
-        self._set("out_strides", layout.pick(asked.result_strides, axes))
+        self._set("shape", layout.permute(asked.source_shape, axes))
+        self._set("strides", layout.permute(asked.source_strides, axes))
+        self._set("out_shape", layout.permute(asked.result_shape, axes))
+        self._set("out_strides", layout.permute(asked.result_strides, axes))
         self._set("_cut_out", made is not None)
         self._set("_job", None)
         self._set("workspace_size", 0)
@@ -135,7 +135,7 @@ class Plan(Immutable):
             lies,
             sch_id=sch_id,
             n=asked.source_shape[0],
-            realsize=asked.dtype.real.itemsize,
+            acc_size=asked.dtype.acc.itemsize,
             max_threads=min(asked.num_threads or allowed, allowed),
         )
         self._set("layout", lies)
@@ -157,7 +157,7 @@ class Plan(Immutable):
         if target is None or workspace is None or not self._plain(source, target, workspace):
             source, target, workspace = self._checked(source, target, workspace)
         if self._job is not None:
-            self.fill(source, target, workspace)
+            self.execute(source, target, workspace)
         return target if out is None else out
 
     def sources(self, results: Sequence[tuple[int, int]]) -> tuple[slice, ...]:
@@ -167,7 +167,7 @@ class Plan(Immutable):
         `data_format`.
         """
         (n, c), within = results[:2], zip(self.bands, results[2:], strict=True)
-        needed = [n, c, *(band.reach(*part) for band, part in within)]
+        needed = [n, c, *(band.sources_of(*part) for band, part in within)]
         return tuple(slice(*needed[axis]) for axis in layout.AXES[self.spec.data_format])
 
     def part(
@@ -201,14 +201,14 @@ class Plan(Immutable):
             buffers.check_target(out, source)
         if self._job is not None:
             size = self.workspace_size
-            self.fill(source, out, buffers.empty(size, np.uint8) if size else None)
+            self.execute(source, out, buffers.empty(size, np.uint8) if size else None)
         return out
 
-    def fill(self, source: Array | int, out: Array | int, workspace: Array | None) -> None:
-        """A call without a look at the arrays, for rooms that have made them fit; not for N, C = 0.
+    def execute(self, source: Array | int, out: Array | int, workspace: Array | None) -> None:
+        """A call for arrays that are known to fit; not for N = 0 or C = 0.
 
-        source, out: the arrays, or where their first elements lie. workspace: None only where
-        workspace_size is 0. It takes half as long where the work is small.
+        source, out: the arrays, or the addresses of their first elements. workspace: None only if
+        workspace_size is 0. A small call takes half as long.
         """
         job: Any = self._job
         if self.schedule.threads == 1:
@@ -231,7 +231,7 @@ class Plan(Immutable):
             and source.strides == self.strides
             and out.shape == self.out_shape
             and out.strides == self.out_strides
-            and self._job.apart(source, out, workspace, self.workspace_size)
+            and self._job.disjoint(source, out, workspace, self.workspace_size)
         )
 
     def _checked(self, source: Array, out: Any, workspace: Any) -> tuple[Array, Array, Any]:
@@ -259,15 +259,15 @@ class Plan(Immutable):
     def _new_result(self) -> Array:
         shape, axes = self.spec.allocation or opspec.refuse_allocation()
         result: Array = buffers.empty(shape, self.dtype)
-        return result if axes == _AS_THEY_ARE else result.transpose(axes)
+        return result if axes == _UNPERMUTED else result.transpose(axes)
 
     def __repr__(self) -> str:
         asked = self.spec
         how = ""
         if self._job is not None:
             cut, tiles = self.schedule, self.schedule.tiles
-            form = "copy" if cut.sch_id == 0 else w_pass.NAMES[tiles.w_form]
-            how = f", W {form}, tile {tiles.h_run} x {tiles.w_run}, threads={cut.threads}"
+            form = "copy" if cut.sch_id == 0 else w_pass.NAMES[tiles.form.w_form]
+            how = f", W {form}, tile {tiles.tile_h} x {tiles.tile_w}, threads={cut.threads}"
         return (
             f"Plan({asked.op!r}, {self.shape} -> {self.out_shape}, {asked.dtype.name}, "
             f"{asked.data_format}{how}, workspace_size={self.workspace_size})"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the work is shared: SCH_ID 0..3 into units, and units among threads.
 
-A unit is one tile at one d of `inner` planes. SCH_ID 1 walks all planes in a unit, 2 the N planes
-of a channel, 3 one; 0 copies. All give the same bits.
+A unit is one tile at one d of `inner` planes: all planes with SCH_ID 1, the N planes of a channel
+with 2, one with 3; 0 is a copy. All give the same bits.
 """
 
 from __future__ import annotations
@@ -12,46 +12,27 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..geometry.band import IDENTITY, Band
 from ..kernel import cpu
+from ..spec.layout import Layout
+from . import machine
 from .tiles import Tiles, tile
-from .w_pass import SAME, Axis, Memory
-
-THREAD_BYTES = 131_072
-"""Source and result bytes that pay for one more thread. Of 0.4 MB, 320 planes of 4 -> 8, two take
-0.55 times as long as one; of 7 -> 64, 0.5 MB but 14 us, as long."""
-
-WAKING = 160
-"""Times THREAD_BYTES of a call that is worth waking threads that sleep. Waking takes 50 to 80 us;
-in a virtual machine the thread may wake on the caller's core, and moves milliseconds later: of
-13 MB two threads then take 0.6 to 1.4 times as long as one, of 38 MB 0.6 to 1.0 times."""
-
-UNITS_PER_THREAD = 4
-"""Units that a thread has at least, where they can be had, so that shares come out even."""
-
-COPY_UNIT = 65_536
-"""Bytes per unit of a dense copy."""
-
-STRETCH_BYTES, SLOW_STRETCH_BYTES = 100_000_000, 5_000_000
-"""Bytes per thread before the first look at pending signals, of contiguous rows of SLOW_ROW bytes
-(0.1 s at 1 GB/s) and of others (0.06 s where rows are one float16, the slowest there are)."""
-
-SLOW_ROW = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """units of `inner` planes each, planes = inner * groups; see job.h for each.
+    """units of `inner` planes each, planes = inner * groups; see job.h.
 
-    stretch: tiles (units times planes) before the first look at pending signals. copy_bytes,
-    copy_unit: for a copy between arrays that are dense and laid out alike its size and the bytes of
-    a unit, else 0.
+    chunk: tiles (units times planes) before the first poll of signals. wakes: whether the call is
+    worth waking threads. copy_bytes, copy_unit: of a copy between dense arrays with equal strides
+    the size and the bytes per unit, else 0.
     """
 
     sch_id: int
     inner: int
     groups: int
     units: int
-    stretch: int
+    chunk: int
     threads: int
     wakes: bool
     tiles: Tiles
@@ -60,66 +41,67 @@ class Schedule:
 
     @property
     def workspace_size(self) -> int:
-        """Bytes, with the slack that aligning the workspace to a cache line takes."""
+        """Bytes, with the slack for aligning the workspace to a cache line."""
         size = self.tiles.scratch[-1] * self.threads
         return size + 64 if size else 0
 
 
-def choose(d: Axis, h: Axis, w: Axis) -> int:
-    """The SCH_ID that is fastest on a CPU: 0 where a copy is right, else 3, one plane per unit."""
-    return 0 if d.kind == h.kind == w.kind == SAME else 3
+def choose(d: Band, h: Band, w: Band) -> int:
+    """The fastest SCH_ID on a CPU: 0 if the result is a copy, else 3, one plane per unit."""
+    return 0 if d.kind == h.kind == w.kind == IDENTITY else 3
 
 
 def cut(
-    axes: tuple[Axis, Axis, Axis],
-    memory: Memory,
+    axes: tuple[Band, Band, Band],
+    memory: Layout,
     *,
     sch_id: int,
     n: int,
-    realsize: int,
+    acc_size: int,
     max_threads: int,
 ) -> Schedule:
     """The Schedule of bands d, h, w over the planes of a layout.
 
-    n: the samples, N. realsize: bytes that a sum has.
+    n: the samples, N. acc_size: bytes of an accumulator.
     """
     d, h, w = axes
+    this = machine.this
     inner = {1: memory.planes, 2: n, 3: 1, 0: 1}[sch_id]
     groups = memory.planes // inner
     voxels = d.sources * h.sources * w.sources + len(d.lo) * len(h.lo) * len(w.lo)
-    total = memory.planes * memory.lanes * voxels * memory.itemsize
-    threads = max(1, min(max_threads, total // THREAD_BYTES))
-    pieces = UNITS_PER_THREAD * threads // (groups * len(d.lo))
-    tiles = tile(axes, memory, realsize, pieces)
+    total = memory.planes * memory.pixel * voxels * memory.itemsize
+    threads = max(1, min(max_threads, total // this.thread_bytes))
+    pieces = this.units_per_thread * threads // (groups * len(d.lo))
+    tiles = tile(axes, memory, acc_size, pieces)
     copy_bytes = memory.dense_bytes if sch_id == 0 else 0
     if copy_bytes:
-        units, tile_bytes = -(-copy_bytes // COPY_UNIT), COPY_UNIT
+        units, tile_bytes = -(-copy_bytes // this.copy_unit), this.copy_unit
     else:
-        units = groups * len(d.lo) * tiles.h_runs * tiles.w_runs
+        units = groups * len(d.lo) * tiles.tiles_h * tiles.tiles_w
         tile_bytes = max(1, tiles.tile_bytes)
-    row = min(w.sources, len(w.lo)) * memory.lanes * memory.itemsize
-    fast = memory.source_row and memory.result_row and row >= SLOW_ROW
-    stretch_bytes = STRETCH_BYTES if fast or copy_bytes else min(STRETCH_BYTES, SLOW_STRETCH_BYTES)
+    row = min(w.sources, len(w.lo)) * memory.pixel * memory.itemsize
+    fast = copy_bytes or (memory.source_row and memory.result_row and row >= this.slow_row_bytes)
+    chunk_bytes = this.chunk_bytes if fast else min(this.chunk_bytes, this.slow_chunk_bytes)
     return Schedule(
         sch_id=sch_id,
         inner=inner,
         groups=groups,
         units=units,
-        stretch=max(threads, stretch_bytes * threads // tile_bytes),
+        chunk=max(threads, chunk_bytes * threads // tile_bytes),
         threads=min(threads, units),
-        wakes=total >= WAKING * THREAD_BYTES,
+        wakes=total >= this.waking_factor * this.thread_bytes,
         tiles=tiles,
         copy_bytes=copy_bytes,
-        copy_unit=COPY_UNIT if copy_bytes else 0,
+        copy_unit=this.copy_unit if copy_bytes else 0,
     )
 
 
 GROUPS, MOUNT = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
-"""Linux's control groups: which this process is in, and where they are."""
+"""Linux's control groups: the file that names this process's, and their folder."""
 
 
 def _quota() -> float:
-    """The CPU quota in cores of this process's control groups, the least; infinity without one."""
+    """The smallest CPU quota of this process's control groups, in cores; infinity without one."""
     try:
         lines = GROUPS.read_text().splitlines()
     except (OSError, ValueError):
@@ -136,7 +118,7 @@ def _quota() -> float:
 
 
 def _quota_of(group: Path) -> float:
-    """The quota of one group, without those above it; in a container some cannot be seen."""
+    """The quota of one group alone; infinity if it cannot be read, as in some containers."""
     try:
         if (group / "cpu.max").exists():
             quota, period = (group / "cpu.max").read_text().split()
@@ -148,7 +130,7 @@ def _quota_of(group: Path) -> float:
 
 
 def _cores() -> int:
-    """The cores this process may use: OpenMP's, and its control group's quota rounded up."""
+    """The cores this process may use: OpenMP's, at most its control groups' quota rounded up."""
     cores = cpu.processors()
     if cores == 0:
         try:
@@ -163,12 +145,12 @@ _threads: int | None = None if os.environ.get("OMP_NUM_THREADS") else _cores()
 
 
 def set_threads(n: int) -> None:
-    """Sets how many threads a call uses at most, in the whole process."""
+    """Sets the largest number of threads of a call, for the whole process."""
     global _threads
     _threads = n
 
 
 def allowed_threads() -> int:
-    """How many threads a call may use now: the setting or OpenMP's limit, the less; forked, 1."""
-    most: int = cpu.max_threads()
-    return most if _threads is None else min(most, _threads)
+    """How many threads a call may use now: the smaller of the setting and OpenMP's limit."""
+    limit: int = cpu.max_threads()
+    return limit if _threads is None else min(limit, _threads)

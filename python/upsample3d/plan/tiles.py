@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one thread does at a time: the size of a tile, and the scratch it needs."""
+"""The tiles of a plane: what one thread does at a time, and the scratch it needs."""
 
 from __future__ import annotations
 
@@ -8,295 +8,256 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..geometry.band import COPY, IDENTITY, SUM, Band
+from ..spec.layout import Layout
+from . import machine
 from .w_pass import (
     COLUMN_BYTES,
-    PICK,
-    SAME,
-    SUM,
     VECTOR,
     W_COLUMNS,
-    W_LANES,
-    W_LOOKUP,
     W_NONE,
-    Axis,
+    W_PIXELS,
+    W_TABLE,
     Form,
-    Memory,
     form_of,
 )
-
-TILE_BYTES = 600_000
-"""Source bytes of a tile, all slabs of its band; they are re-read for the next d. Measured on an L2
-of 1 MB: 250, 400 and 800 KB take 1.2, 1.04 and 1 times as long as 600 for trilinear gradients."""
-
-BLOCK_BYTES = 524_288
-"""Reals of a tile's sums along D at most, so that a thread's scratch stays below 1 MiB."""
-
-PACK_BYTES = 800_000
-"""Bytes that a tile packs at a time and sums at most, so that they stay in an L2 of 1 MB."""
-
-PACK_ROWS = 8
-"""Rows of them at least; all slabs, if D is short enough, for they may be neighbours."""
-
-AHEAD_BYTES = 200_000
-"""New source bytes of a tile that are asked for ahead at most; of 16-bit elements any number.
-Measured on 32 -> 64: 1.2 (float32) and 1.7 (bfloat16) times as fast; more helps float32 no more."""
-
-ROW_AHEAD = 2048
-"""Bytes that the sum of slabs asks for ahead of itself: 1.02 to 1.17 times as fast as without."""
-
-AHEAD_FROM = 14_000_000
-"""Sources from this size on are asked for ahead. Less lies in an L3 of 32 MB, where the CPU's own
-prefetching keeps pace and asking costs 5 to 12 %."""
-
-GROUP_BYTES = 131_072
-"""Reals of the rows that are finished together, so that they, their columns and the sums of those
-fit an L2 beside the block."""
-
-STREAM_BYTES = 17_000_000
-"""Results from this size on go past the cache: up to 1.9 times as fast for 30 MB of float32. Less
-stays in an L3 of 32 MB, where writing is up to twice as fast, most of all with two threads."""
-
-LINE_BYTES = 256
-"""The shortest row that does: its first and last lines are written the plain way. Not measured."""
-
-STREAM_RUN = 4096
-"""Bytes of rows that are finished before they are written together. Not measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """h_runs x w_runs tiles per plane and d, of h_run x w_run results each.
+    """tiles_h x tiles_w tiles per plane and d, of tile_h x tile_w results each; see job.h.
 
-    pick: every result is one source, to be moved. in_place: source rows serve as the block, for D
-    has nothing to add. shuffled: elements are looked up byte by byte, where they lie close enough.
-    own_rows: H makes rows, even if it has nothing to add. ahead: bytes of new slabs that are asked
-    for ahead at most; row_ahead: how far ahead the sum of slabs asks.
-    h_piece, w_piece: how many sources of a result's window are summed at a time where the window is
-    too long for the scratch, else 0. group: result rows that are finished together. stream: whether
-    results go past the cache. pack: slabs that are packed at a time, 0 where sources are read as
-    they lie; pack_row, pack_slab: bytes from one of their rows or slabs to the next. tile_bytes:
-    what a tile reads and writes at most. scratch: offsets of its parts, and its size (job.h).
+    copy: every result is a copy of one source. form: how W runs. skip_d: D adds nothing, source
+    rows serve as the block. h_writes: H sums, or chooses rows that are read together. pad_row: rows
+    go to scratch before W. prefetch_bytes: new slabs' bytes to prefetch at most; prefetch_distance:
+    bytes that the sum of slabs prefetches ahead. rows_together: result rows finished together.
+    stream: results bypass the cache. pack: slabs packed at a time, 0 if sources are read as they
+    are; pack_row, pack_slab: bytes from one packed row or slab to the next. h_split, w_split:
+    sources summed at a time if a result's window is too long for the scratch, else 0. tile_bytes:
+    bytes that a tile reads and writes at most. scratch: offsets of its parts, and its size.
     """
 
-    pick: bool
-    in_place: bool
-    w_form: int
-    shuffled: bool
-    own_rows: bool
-    ahead: int
-    row_ahead: int
-    group: int
+    copy: bool
+    form: Form
+    skip_d: bool
+    h_writes: bool
+    pad_row: bool
+    prefetch_bytes: int
+    prefetch_distance: int
+    rows_together: int
     stream: bool
     pack: int
     pack_row: int
     pack_slab: int
-    h_run: int
-    h_runs: int
-    w_run: int
-    w_runs: int
-    h_piece: int
-    w_piece: int
+    tile_h: int
+    tiles_h: int
+    tile_w: int
+    tiles_w: int
+    h_split: int
+    w_split: int
     tile_bytes: int
     scratch: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """What a tile covers: h_run x w_run results, of at most `rows` rows of `width` source elements.
+    """A tile's size: tile_h x tile_w results, of at most `rows` rows of `width` source elements.
 
     line: bytes of a row of results. whole: the windows of its results fit the scratch; else rows
-    and width are pieces of them. tile_bytes, group, stream, pack: as in Tiles.
+    and width are parts of them. tile_bytes, rows_together, stream, pack: as in Tiles.
     """
 
-    h_run: int
-    w_run: int
+    tile_h: int
+    tile_w: int
     rows: int
     width: int
     line: int
     whole: bool
     tile_bytes: int
-    group: int
+    rows_together: int
     stream: bool
     pack: int
 
 
-def tile(axes: tuple[Axis, Axis, Axis], memory: Memory, realsize: int, pieces: int) -> Tiles:
+def tile(axes: tuple[Band, Band, Band], memory: Layout, acc_size: int, pieces: int) -> Tiles:
     """The Tiles of bands d, h, w.
 
-    realsize: bytes that a sum has. pieces: into how many runs of rows a plane is wanted cut at
-    least.
+    acc_size: bytes of an accumulator. pieces: tiles wanted along H at least.
     """
     d, h, w = axes
-    pick = all(axis.kind != SUM for axis in axes)
-    form = form_of(w, memory, realsize, pick)
-    cut = _cut(axes, memory, realsize, pieces, form, pick)
-    pack, itemsize = cut.pack, memory.itemsize
+    copy = all(axis.kind != SUM for axis in axes)
+    form = form_of(w, memory, acc_size, copy)
+    cut = _cut(axes, memory, acc_size, pieces, form, copy)
+    pack, itemsize, pixel = cut.pack, memory.itemsize, memory.pixel
     source_row = memory.source_row or pack > 0
-    narrowest = memory.lanes * int(w.hi.max() if pick else _spans(w, cut.w_run).min())
-    short = narrowest < form.window  # than what is read of a row at once
-    summed = h.kind == SUM or (h.kind == PICK and cut.group > 1)
-    in_place = d.kind != SUM and source_row and itemsize == realsize
-    own_rows = ((short and not pack) or not source_row) if pick else (short or summed)
+    narrowest = pixel * int(w.hi.max() if copy else _spans(w, cut.tile_w).min())
+    short = narrowest < form.window
+    h_writes = not copy and (h.kind == SUM or (h.kind == COPY and cut.rows_together > 1))
+    pad_row = (short and not pack) or not source_row if copy else short
+    skip_d = d.kind != SUM and source_row and itemsize == acc_size
     source_bytes = _bytes(memory, d.sources, h.sources, w.sources)
-    ahead = source_bytes if itemsize == 2 else AHEAD_BYTES
-    far = source_bytes >= AHEAD_FROM and not pack
-    pack_slab = (cut.rows * cut.width * itemsize // 64 + 1 | 1) * 64  # odd, for other cache sets
+    prefetches = source_bytes >= machine.this.prefetch_from and not pack
+    prefetch_bytes = source_bytes if itemsize == 2 else machine.this.prefetch_bytes
+    pack_slab = (cut.rows * cut.width * itemsize // 64 + 1 | 1) * 64  # odd: other cache sets
     slack = form.window if short else 0
-    lines = (cut.stream or not memory.result_row) and not (pick and w.kind == SAME)
-    if pick:
-        columns = int(w.hi.max()) * memory.lanes if own_rows and form.w_form == W_LOOKUP else 0
-        parts = [0, 0, 0, 0, (cut.group * columns + slack) * itemsize if columns else 0]
+    lines = (cut.stream or not memory.result_row) and not (copy and w.kind == IDENTITY)
+    if copy:
+        columns = int(w.hi.max()) * pixel if pad_row and form.w_form == W_TABLE else 0
+        packed = (cut.rows_together * columns + slack) * itemsize if columns else 0
+        parts = [0, 0, 0, 0, packed]
     else:
-        parts = _sums(cut, form, memory, realsize, slack, in_place, own_rows)
+        parts = _sums(cut, form, memory, acc_size, slack, skip_d, h_writes or pad_row)
     if pack:
         parts[4] = pack * pack_slab + form.window * itemsize
     return Tiles(
-        pick=pick,
-        in_place=in_place,
-        w_form=form.w_form,
-        shuffled=form.shuffled,
-        own_rows=own_rows,
-        ahead=ahead if far else 0,
-        row_ahead=ROW_AHEAD if far else 0,
-        group=cut.group,
+        copy=copy,
+        form=form,
+        skip_d=skip_d,
+        h_writes=h_writes,
+        pad_row=pad_row,
+        prefetch_bytes=prefetch_bytes if prefetches else 0,
+        prefetch_distance=machine.this.prefetch_distance if prefetches else 0,
+        rows_together=cut.rows_together,
         stream=cut.stream,
         pack=pack,
         pack_row=cut.width * itemsize,
         pack_slab=pack_slab,
-        h_run=cut.h_run,
-        h_runs=-(-len(h.lo) // cut.h_run),
-        w_run=cut.w_run,
-        w_runs=-(-len(w.lo) // cut.w_run),
-        h_piece=0 if cut.whole else cut.rows,
-        w_piece=0 if cut.whole else cut.width // memory.lanes,
+        tile_h=cut.tile_h,
+        tiles_h=-(-len(h.lo) // cut.tile_h),
+        tile_w=cut.tile_w,
+        tiles_w=-(-len(w.lo) // cut.tile_w),
+        h_split=0 if cut.whole else cut.rows,
+        w_split=0 if cut.whole else cut.width // pixel,
         tile_bytes=cut.tile_bytes,
-        scratch=_offsets([*parts, cut.group * cut.line if lines else 0]),
+        scratch=_offsets([*parts, cut.rows_together * cut.line if lines else 0]),
     )
 
 
 def _cut(
-    axes: tuple[Axis, Axis, Axis],
-    memory: Memory,
-    realsize: int,
+    axes: tuple[Band, Band, Band],
+    memory: Layout,
+    acc_size: int,
     pieces: int,
     form: Form,
-    pick: bool,
+    copy: bool,
 ) -> _Cut:
-    """How the results of a plane are cut: along W only if a row's sums would not fit, then H."""
+    """Cuts a plane's results: along H, and along W only if a row's sums would not fit."""
     d, h, w = axes
-    lanes, itemsize = memory.lanes, memory.itemsize
-    most = max(1, GROUP_BYTES // (form.group * lanes * realsize))
+    this, pixel, itemsize = machine.this, memory.pixel, memory.itemsize
+    row_limit = max(1, this.group_bytes // (form.rows_together * pixel * acc_size))
     slabs = max(1, int((d.hi - d.lo).max()))
-    pack = 0 if memory.source_row else _slabs_to_pack(axes, PACK_BYTES // (lanes * itemsize), pick)
+    pack_limit = this.pack_bytes // (pixel * itemsize)
+    pack = 0 if memory.source_row else _slabs_to_pack(axes, pack_limit, copy)
     if pack:
         slabs = pack
-        most = most if pick else min(most, PACK_BYTES // (slabs * PACK_ROWS * lanes * itemsize))
-    w_run = _run(w, most, VECTOR, -(-len(w.lo) // most))
-    width, line = _span(w, w_run) * lanes, w_run * lanes * itemsize
-    if pack and pick:  # rows are packed from their beginning on, where looking up begins
-        width = int(w.hi.max()) * lanes
+        row_limit = row_limit if copy else min(row_limit, pack_limit // (slabs * this.pack_rows))
+    tile_w = _length(w, row_limit, VECTOR, -(-len(w.lo) // row_limit))
+    width, line = _span(w, tile_w) * pixel, tile_w * pixel * itemsize
+    if pack and copy:  # a table counts from source 0
+        width = int(w.hi.max()) * pixel
 
-    large = _bytes(memory, len(d.lo), len(h.lo), len(w.lo)) >= STREAM_BYTES
-    in_one_run = memory.result_slab and w_run == len(w.lo)
-    stream = memory.result_row and large and (line >= LINE_BYTES or in_one_run)
-    group = form.group
-    if pick or (stream and form.w_form in (W_NONE, W_LANES)):
-        group = max(1, STREAM_RUN // line)
+    large = _bytes(memory, len(d.lo), len(h.lo), len(w.lo)) >= this.stream_bytes
+    in_one_run = memory.result_slab and tile_w == len(w.lo)
+    stream = memory.result_row and large and (line >= this.stream_row_bytes or in_one_run)
+    together = form.rows_together
+    if copy or (stream and form.w_form in (W_NONE, W_PIXELS)):
+        together = max(1, this.stream_together_bytes // line)
 
-    row_bytes = slabs * width * itemsize
+    row_bytes, sum_bytes = slabs * width * itemsize, width * acc_size
     if pack:
-        most_rows = PACK_BYTES // max(1, row_bytes + width * realsize)
+        rows_limit = this.pack_bytes // max(1, row_bytes + sum_bytes)
     else:
-        most_rows = min(TILE_BYTES // max(1, row_bytes), BLOCK_BYTES // max(1, width * realsize))
-    fits = width // lanes <= most  # false only where w_run is 1
-    h_run = _run(h, most_rows, group, pieces) if fits else 1
-    rows = _span(h, h_run)
-    tile_bytes = rows * row_bytes + h_run * line
-    w_piece = max(1, min(width // lanes, most))
-    h_piece = max(1, min(rows, GROUP_BYTES // (w_piece * lanes * realsize)))
-    whole = pick or (fits and (h_run > 1 or rows <= h_piece))
-    if not whole or rows * row_bytes > PACK_BYTES or (pick and w_run < len(w.lo)):
+        rows_limit = min(
+            this.tile_bytes // max(1, row_bytes), this.block_bytes // max(1, sum_bytes)
+        )
+    fits = width // pixel <= row_limit  # false only if tile_w is 1
+    tile_h = _length(h, rows_limit, together, pieces) if fits else 1
+    rows = _span(h, tile_h)
+    tile_bytes = rows * row_bytes + tile_h * line
+    w_split = max(1, min(width // pixel, row_limit))
+    h_split = max(1, min(rows, this.group_bytes // (w_split * pixel * acc_size)))
+    whole = copy or (fits and (tile_h > 1 or rows <= h_split))
+    if not whole or rows * row_bytes > this.pack_bytes or (copy and tile_w < len(w.lo)):
         pack = 0
     if not whole:
-        rows, width = h_piece, w_piece * lanes
-    return _Cut(
-        h_run, w_run, rows, width, line, whole, tile_bytes, min(group, h_run), stream, pack
-    )  # fmt: skip
+        rows, width = h_split, w_split * pixel
+    together = min(together, tile_h)
+    return _Cut(tile_h, tile_w, rows, width, line, whole, tile_bytes, together, stream, pack)
 
 
 def _sums(
     cut: _Cut,
     form: Form,
-    memory: Memory,
-    realsize: int,
+    memory: Layout,
+    acc_size: int,
     slack: int,
-    in_place: bool,
-    own_rows: bool,
+    skip_d: bool,
+    h_rows: bool,
 ) -> list[int]:
     """Bytes of the scratch of sums: the block, its rows, their columns, a row's sums, a packed row.
 
-    slack: elements that are read beyond a short row.
+    slack: elements read beyond a short row. h_rows: H, or padding, makes rows.
     """
     turned, padded = form.w_form == W_COLUMNS, max(cut.width, VECTOR)
-    row = cut.w_run * memory.lanes + VECTOR
+    row = cut.tile_w * memory.pixel + VECTOR
     return [
-        0 if in_place and cut.whole else (cut.rows * cut.width + VECTOR) * realsize,
-        (cut.group * padded + slack) * realsize if own_rows or not cut.whole else 0,
+        0 if skip_d and cut.whole else (cut.rows * cut.width + VECTOR) * acc_size,
+        (cut.rows_together * padded + slack) * acc_size if h_rows or not cut.whole else 0,
         padded * COLUMN_BYTES if turned else 0,
-        row * COLUMN_BYTES if turned else 0 if cut.whole else memory.lanes * realsize,
+        row * COLUMN_BYTES if turned else 0 if cut.whole else memory.pixel * acc_size,
         0 if memory.source_row else cut.width * memory.itemsize,
     ]
 
 
-def _bytes(memory: Memory, d: int, h: int, w: int) -> int:
+def _bytes(memory: Layout, d: int, h: int, w: int) -> int:
     """The size of all planes of d x h x w pixels."""
-    return memory.planes * memory.lanes * memory.itemsize * d * h * w
+    return memory.planes * memory.pixel * memory.itemsize * d * h * w
 
 
-def _slabs_to_pack(axes: tuple[Axis, Axis, Axis], most: int, pick: bool) -> int:
-    """How many slabs of the fewest rows and columns are at most so many pixels: a band, or more.
+def _slabs_to_pack(axes: tuple[Band, Band, Band], limit: int, copy: bool) -> int:
+    """How many slabs of the smallest tile have at most `limit` pixels: those of a band, or more.
 
-    0 if there is no such number, or if a pick leaves sources out: it reads fewer than packing does.
+    0 if a band's do not fit, or if a copy leaves sources out: it reads fewer than packing does.
     """
     d, h, w = axes
-    if pick and len(d.lo) * len(h.lo) * len(w.lo) < d.sources * h.sources * w.sources:
+    if copy and len(d.lo) * len(h.lo) * len(w.lo) < d.sources * h.sources * w.sources:
         return 0
-    columns = int(w.hi.max()) if pick else _span(w, VECTOR)
-    fit = most // (PACK_ROWS * max(1, columns))
+    columns = int(w.hi.max()) if copy else _span(w, VECTOR)
+    fit = limit // (machine.this.pack_rows * max(1, columns))
     return min(d.sources, fit) if columns and fit >= (d.hi - d.lo).max() else 0
 
 
-def _run(axis: Axis, most: int, step: int, pieces: int = 1) -> int:
-    """Results per tile: as many as reach `most` sources or fewer, a multiple of `step` if over it.
+def _length(axis: Band, limit: int, step: int, pieces: int = 1) -> int:
+    """Results of a tile along an axis: of at most `limit` sources, a multiple of `step` if longer.
 
-    pieces: into how many runs the axis is wanted cut at least, as far as `step` allows.
+    pieces: tiles wanted at least, as far as `step` allows.
     """
     results = len(axis.lo)
-    runs = max(1, min(pieces, results // step))
+    count = max(1, min(pieces, results // step))
     while True:
-        run = -(-results // runs)
-        if run > step:
-            run = -(-run // step) * step
-        span = _span(axis, run)
-        if span <= most or run == 1:
-            return run
-        runs = max(runs + 1, runs * span // (2 * max(most, 1)))  # half way, for spans overlap
+        length = -(-results // count)
+        if length > step:
+            length = -(-length // step) * step
+        span = _span(axis, length)
+        if span <= limit or length == 1:
+            return length
+        count = max(count + 1, count * span // (2 * max(limit, 1)))  # half way, for spans overlap
 
 
-def _span(axis: Axis, run: int) -> int:
-    """The most sources that a tile of `run` results reaches."""
-    return max(0, int(_spans(axis, run).max()))
+def _span(axis: Band, length: int) -> int:
+    """The sources of a tile of `length` results at most."""
+    return max(0, int(_spans(axis, length).max()))
 
 
-def _spans(axis: Axis, run: int) -> NDArray[np.int64]:
-    first = np.arange(0, len(axis.lo), run)
-    last = np.minimum(first + run, len(axis.lo)) - 1
+def _spans(axis: Band, length: int) -> NDArray[np.int64]:
+    first = np.arange(0, len(axis.lo), length)
+    last = np.minimum(first + length, len(axis.lo)) - 1
     spans: NDArray[np.int64] = axis.hi[last] - axis.lo[first]
     return spans
 
 
 def _offsets(parts: list[int]) -> tuple[int, ...]:
-    """Where parts of these sizes begin, each at a multiple of a cache line, and where they end."""
+    """Where parts of these sizes begin, at multiples of a cache line, and where they end."""
     offsets = [0]
     for part in parts:
         offsets.append(offsets[-1] + -(-part // 64) * 64)

@@ -12,12 +12,12 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Dtype:
-    """An element type. code: its number in job.h. real: what it is summed in, if it is."""
+    """An element type. code: its number in job.h. acc: the type of its sums, if it is summed."""
 
     name: str
     numpy: np.dtype[Any]
     code: int
-    real: np.dtype[Any]
+    acc: np.dtype[Any]
 
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where bytes lie: strides into planes, rows and lanes; what is contiguous; what overlaps.
+"""Where bytes lie: strides into planes, rows and pixels; what is contiguous; what overlaps.
 
 Shapes and strides are in N, C, D, H, W order here, whatever the data format; strides are in bytes.
 """
@@ -23,17 +23,17 @@ AXES = {"NCDHW": (0, 1, 2, 3, 4), "NDHWC": (0, 2, 3, 4, 1)}
 class Layout:
     """The kernel's view of source and result: plane p is (n, c) = divmod(p, channels).
 
-    lanes: elements that go together along w: C in channels-last memory (where channels is 1), or 1.
-    source, result: byte strides of n, c, d, h, w, lane. source_row, result_row: a row of W * lanes
-    elements is contiguous; result_slab: so is a slab of H rows. dense_bytes: the size of both where
-    they are dense and laid out alike, else 0.
+    pixel: elements per index of w: C in channels-last memory (channels is then 1), else 1.
+    source, result: byte strides of n, c, d, h, w, element. source_row, result_row: the W * pixel
+    elements of a row are contiguous; result_slab: so is a slab of H rows. dense_bytes: the size of
+    both if they are dense with equal strides, else 0.
     """
 
     dtype: int
     itemsize: int
     planes: int
     channels: int
-    lanes: int
+    pixel: int
     source: Six
     result: Six
     source_row: bool
@@ -44,11 +44,11 @@ class Layout:
 
 def reorder(numbers: Sequence[int], data_format: str) -> Five:
     """Five numbers of `data_format` in N, C, D, H, W order."""
-    return pick(numbers, FORMATS[data_format])
+    return permute(numbers, FORMATS[data_format])
 
 
-def pick(numbers: Sequence[int], places: Five) -> Five:
-    """The numbers at five places."""
+def permute(numbers: Sequence[int], places: Five) -> Five:
+    """The numbers at five places, in their order."""
     a, b, c, d, e = (numbers[k] for k in places)
     return a, b, c, d, e
 
@@ -74,23 +74,23 @@ def allocation(shape: Five, last: bool, data_format: str) -> tuple[Five, Five]:
     shape: N, C, D, H, W. last: memory is channels-last, else N, C, D, H, W.
     """
     memory = AXES["NDHWC" if last else "NCDHW"]
-    return pick(shape, memory), pick([memory.index(k) for k in range(5)], AXES[data_format])
+    return permute(shape, memory), permute([memory.index(k) for k in range(5)], AXES[data_format])
 
 
 def overlaps_itself(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> bool:
     """Whether indices may share bytes: each stride must pass the span of the smaller ones."""
     if 0 in shape:
         return False
-    reach = itemsize
+    extent = itemsize
     for stride, size in sorted((abs(t), s) for t, s in zip(strides, shape, strict=True) if s > 1):
-        if stride < reach:
+        if stride < extent:
             return True
-        reach += stride * (size - 1)
+        extent += stride * (size - 1)
     return False
 
 
 def dense(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> bool:
-    """Whether the elements fill a stretch of memory without gaps, each once, strides positive."""
+    """Whether the elements fill memory without gaps, each once, strides positive."""
     step = itemsize
     for stride, size in sorted((t, s) for t, s in zip(strides, shape, strict=True) if s > 1):
         if stride != step:
@@ -104,11 +104,11 @@ def arrange(
 ) -> Layout:
     """The Layout of a source and a result with these strides."""
     n, c, d, h, w = source_shape
-    lanes = c if channels_last(source_shape, source, itemsize) else 1
-    planes, channels = (n, 1) if lanes > 1 else (n * c, c)
-    source6, result6 = _six(source, lanes), _six(result, lanes)
-    source_row = _row(w, lanes, source6, itemsize)
-    result_row = _row(result_shape[4], lanes, result6, itemsize)
+    pixel = c if channels_last(source_shape, source, itemsize) else 1
+    planes, channels = (n, 1) if pixel > 1 else (n * c, c)
+    source6, result6 = _six(source, pixel), _six(result, pixel)
+    source_row = _row(w, pixel, source6, itemsize)
+    result_row = _row(result_shape[4], pixel, result6, itemsize)
     numel = n * c * d * h * w
     alike = source_shape == result_shape and all(
         a == b for a, b, size in zip(source, result, source_shape, strict=True) if size > 1
@@ -118,21 +118,21 @@ def arrange(
         itemsize=itemsize,
         planes=planes,
         channels=channels,
-        lanes=lanes,
+        pixel=pixel,
         source=source6,
         result=result6,
         source_row=source_row,
         result_row=result_row,
-        result_slab=result_row and result6[3] == result_shape[4] * lanes * itemsize,
+        result_slab=result_row and result6[3] == result_shape[4] * pixel * itemsize,
         dense_bytes=numel * itemsize if alike and dense(source_shape, source, itemsize) else 0,
     )
 
 
-def _six(strides: Five, lanes: int) -> Six:
+def _six(strides: Five, pixel: int) -> Six:
     n, c, d, h, w = strides
-    return (n, 0, d, h, w, c) if lanes > 1 else (n, c, d, h, w, 0)
+    return (n, 0, d, h, w, c) if pixel > 1 else (n, c, d, h, w, 0)
 
 
-def _row(w: int, lanes: int, strides: Six, itemsize: int) -> bool:
-    """Whether w x lanes elements are contiguous."""
-    return (lanes == 1 or strides[5] == itemsize) and (w == 1 or strides[4] == lanes * itemsize)
+def _row(w: int, pixel: int, strides: Six, itemsize: int) -> bool:
+    """Whether w x pixel elements are contiguous."""
+    return (pixel == 1 or strides[5] == itemsize) and (w == 1 or strides[4] == pixel * itemsize)

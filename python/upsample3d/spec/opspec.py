@@ -100,7 +100,7 @@ def specify(asked: Question) -> OpSpec:
         last = layout.channels_last(source_shape, source_strides, itemsize)
         allocation = layout.allocation(result_shape, last, fmt)
         made = layout.contiguous(allocation[0], itemsize)
-        result_strides = layout.reorder(layout.pick(made, allocation[1]), fmt)
+        result_strides = layout.reorder(layout.permute(made, allocation[1]), fmt)
     else:
         allocation = None
         result_strides = _out_strides(asked.out, result_shape, element.numpy, fmt)
@@ -246,7 +246,7 @@ def _out_strides(
 ) -> layout.Five:
     """The strides of an array that takes a result of this shape and dtype."""
     out_shape, out_dtype, out_strides = out
-    own = layout.pick(shape, layout.AXES[fmt])
+    own = layout.permute(shape, layout.AXES[fmt])
     if out_shape is not None:
         check_fit("out", out_shape, out_dtype, own, dtype)
     strides = layout.reorder(arguments.strides("out_strides", out_strides, own), fmt)
