@@ -13,24 +13,24 @@ from ..spec import arguments
 
 
 def int64s(name: str, given: Any) -> tuple[int, ...]:
-    """A list of ints of 64 bits."""
+    """Read a list of ints of 64 bits."""
     return arguments.int64s(name, given, wanted="a list of integers", whole=True)
 
 
 def real(name: str, given: Any) -> tuple[float, ...]:
-    """A float, float32 as the IR holds it."""
+    """Read a float, float32 as the IR holds it."""
     with np.errstate(all="ignore"):
         return (float(np.float32(arguments.double(name, given))),)
 
 
 def reals(name: str, given: Any) -> tuple[float, ...]:
-    """A list of floats."""
+    """Read a list of floats."""
     found = arguments.sequence(name, given, "a list of floats", sized=True, whole=True)
     return sum((real(f"{name}[{k}]", number) for k, number in enumerate(found)), ())
 
 
 def boolean(name: str, given: Any) -> bool:
-    """A bool, or 0 or 1."""
+    """Read a bool, or 0 or 1."""
     if issubclass(type(given), np.bool_):
         return bool(given)
     return arguments.integer(name, given, 0, 1, "a bool, or 0 or 1") == 1

@@ -13,11 +13,11 @@ from ..plan.buffers import Array
 from ..spec import arguments
 from ..spec.types import DataFormat
 from . import messages
-from .acl import AclTensor, Sizes, tensor_of
 from .acltypes import aclDataType, aclFormat
 from .ir import Gradient
 from .ir import Operator as IrOperator
 from .soc import Chip
+from .tensors import AclTensor, Sizes, tensor_of
 from .tiling_data import Scales, Tiling
 
 Check = Callable[["Call"], str | None]
@@ -129,7 +129,7 @@ def read(
     scales: tuple[Any, Any, Any],
     grad_input: Any,
 ) -> tuple[Call, Array, Array]:
-    """The Call of these arguments, and the arrays of gradOut and gradInput.
+    """Return the Call of these arguments, and the arrays of gradOut and gradInput.
 
     Check 1, that none is null, then what a C compiler checks.
     """

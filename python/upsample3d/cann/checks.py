@@ -17,21 +17,21 @@ from ..plan.buffers import Array
 from ..spec import layout
 from ..spec.arguments import MOST, MOST_SCALE, text
 from ..spec.errors import ParameterError
-from .acl import Sizes
 from .acltypes import aclFormat
 from .call import Call, Check, Tensor
+from .tensors import Sizes
 
 MemoryCheck = Callable[[Array, Array], str | None]
 
 
 def check(call: Call, checks: Iterable[Check]) -> None:
-    """Raises ParameterError with what the first failing check says."""
+    """Raise ParameterError with what the first failing check says."""
     for fails in checks:
         _refuse(fails(call))
 
 
 def check_memory(call: Call, grad_out: Array, grad_input: Array) -> None:
-    """The same for the memory of a call that has passed its operator's checks."""
+    """Do the same for the memory of a call that has passed its operator's checks."""
     for fails in () if call.empty else MEMORY:
         _refuse(fails(grad_out, grad_input))
 
@@ -40,7 +40,7 @@ def check_memory(call: Call, grad_out: Array, grad_input: Array) -> None:
 
 
 def dtype_known(call: Call) -> str | None:
-    """The operator computes gradOut's dtype."""
+    """Check that the operator computes gradOut's dtype."""
     if call.grad_out.dtype not in call.operator.dtypes:
         names = " or ".join(dtype.name for dtype in call.operator.dtypes)
         return f"gradOut has dtype {call.grad_out.dtype.name}, wanted {names}"
@@ -48,13 +48,13 @@ def dtype_known(call: Call) -> str | None:
 
 
 def dtypes_equal(call: Call) -> str | None:
-    """gradInput has gradOut's dtype."""
+    """Check that gradInput has gradOut's dtype."""
     have, want = call.grad_input.dtype, call.grad_out.dtype
     return f"gradInput has dtype {have.name}, wanted {want.name}" if have != want else None
 
 
 def grad_out_rank(call: Call) -> str | None:
-    """gradOut has five dimensions."""
+    """Check that gradOut has five dimensions."""
     shape = call.grad_out.shape
     if len(shape) != 5:
         return f"gradOut has shape {text(shape)}, wanted 5 dimensions"
@@ -62,7 +62,7 @@ def grad_out_rank(call: Call) -> str | None:
 
 
 def output_size_length(call: Call) -> str | None:
-    """outputSize is D, H, W."""
+    """Check that outputSize is D, H, W."""
     size = call.output_size
     if len(size) != 3:
         return f"outputSize is {text(size)}, wanted 3 elements, D, H, W"
@@ -70,7 +70,7 @@ def output_size_length(call: Call) -> str | None:
 
 
 def input_size_length(call: Call) -> str | None:
-    """inputSize is N, C, D, H, W."""
+    """Check that inputSize is N, C, D, H, W."""
     size = call.input_size
     if len(size) != 5:
         return f"inputSize is {text(size)}, wanted 5 elements, N, C, D, H, W"
@@ -78,7 +78,7 @@ def input_size_length(call: Call) -> str | None:
 
 
 def grad_out_format(call: Call) -> str | None:
-    """gradOut's format is one of three; gradInput's is not looked at."""
+    """Check that gradOut's format is one of three; gradInput's is not looked at."""
     if call.grad_out.format not in (
         aclFormat.ACL_FORMAT_ND, aclFormat.ACL_FORMAT_NCDHW, aclFormat.ACL_FORMAT_NDHWC,
     ):  # fmt: skip
@@ -87,7 +87,7 @@ def grad_out_format(call: Call) -> str | None:
 
 
 def sizes_positive(call: Call) -> str | None:
-    """D, H, W of inputSize and of outputSize are greater than 0; N and C are not looked at."""
+    """Check that D, H, W of both sizes are greater than 0; N and C are not looked at."""
     for name, sizes, spatial in (
         ("inputSize", call.input_size, call.input_size[2:]),
         ("outputSize", call.output_size, call.output_size),
@@ -98,17 +98,17 @@ def sizes_positive(call: Call) -> str | None:
 
 
 def grad_out_shape(call: Call) -> str | None:
-    """gradOut is inputSize's N, C with outputSize, in its own format's order."""
+    """Check that gradOut is inputSize's N, C with outputSize, in its own format's order."""
     return _misshapen("gradOut", call.grad_out, (*call.input_size[:2], *call.output_size), _BOTH)
 
 
 def grad_input_shape(call: Call) -> str | None:
-    """gradInput is inputSize, in its own format's order."""
+    """Check that gradInput is inputSize, in its own format's order."""
     return _misshapen("gradInput", call.grad_input, call.input_size, _INPUT)
 
 
 def formats_equal(call: Call) -> str | None:
-    """gradOut is NDHWC where gradInput is, and only there."""
+    """Check that gradOut is NDHWC where gradInput is, and only there."""
     if call.grad_out.channels_last != call.grad_input.channels_last:
         have, other = call.grad_out.format.name, call.grad_input.format.name
         return f"gradOut has format {have}, wanted NDHWC in both or none; gradInput has {other}"
@@ -116,7 +116,7 @@ def formats_equal(call: Call) -> str | None:
 
 
 def scales_limited(call: Call) -> str | None:
-    """On each axis the scale, the sizes' ratio where it is not positive, is at most 50."""
+    """Check that each scale, or the sizes' ratio where it is not positive, is at most 50."""
     given = [scale > 0 for scale in call.scales]
     real = [s if s > 0 else o / i for s, (_, i, o) in zip(call.scales, call.sides, strict=True)]
     for k, axis in enumerate("DHW"):
@@ -127,7 +127,7 @@ def scales_limited(call: Call) -> str | None:
 
 
 def sizes_in_int32(call: Call) -> str | None:
-    """No size of either tensor is above 2^31 - 1 (not tested on ascend950; here it is)."""
+    """Check that no size is above 2^31 - 1 (not tested on ascend950; here it is)."""
     for name, tensor in (("gradOut", call.grad_out), ("gradInput", call.grad_input)):
         if max(tensor.shape) > MOST:
             return f"{name} has shape {tensor.shape}, wanted sizes up to {MOST}"
@@ -135,20 +135,20 @@ def sizes_in_int32(call: Call) -> str | None:
 
 
 def grad_input_writable(_: Array, grad_input: Array) -> str | None:
-    """gradInput can be written."""
+    """Check that gradInput can be written."""
     writable = grad_input.flags.writeable
     return None if writable else "gradInput is read-only, wanted writable memory"
 
 
 def grad_input_aligned(_: Array, grad_input: Array) -> str | None:
-    """gradInput lies where its elements may lie."""
+    """Check that gradInput lies where its elements may lie."""
     if not grad_input.flags.aligned:
         return f"gradInput is misaligned, wanted a multiple of {grad_input.dtype.alignment} bytes"
     return None
 
 
 def grad_input_once(_: Array, grad_input: Array) -> str | None:
-    """No two elements of gradInput share memory."""
+    """Check that no two elements of gradInput share memory."""
     shape, strides = grad_input.shape, grad_input.strides
     if layout.overlaps_itself(shape, strides, grad_input.itemsize):
         return (
@@ -159,7 +159,7 @@ def grad_input_once(_: Array, grad_input: Array) -> str | None:
 
 
 def grad_input_apart(grad_out: Array, grad_input: Array) -> str | None:
-    """gradInput shares no memory with gradOut."""
+    """Check that gradInput shares no memory with gradOut."""
     shared = buffers.share_memory(grad_input, grad_out)
     return "gradInput overlaps gradOut in memory, wanted memory of its own" if shared else None
 

@@ -60,12 +60,27 @@ _GRAD_OUTPUT = Attribute("grad_output", int64s)
 class Operator:
     """An IR operator with the input grad_output and the result grad_input.
 
-    name: in the IR. op: the Plan's op that computes it. attributes: in order. dtypes: that the IR
-    admits. scales: the attributes that hold the scales, output/input, or with `inverse`
-    input/output. by_scales: whether either output_size or scales are given, and what is given has
-    to lead to grad_output's sizes; else output_size is, and it alone is compared. zeros_are_empty:
-    whether a list of zeros counts as not given, and neither list need be. least_ratio: the least
-    input/output ratio that can be run.
+    Attributes
+    ----------
+    name : str
+        In the IR.
+    op : str
+        The function that computes it, and the Plan's op.
+    attributes : tuple of Attribute
+        In order.
+    dtypes : tuple of numpy.dtype
+        That the IR admits.
+    scales : tuple of str
+        The attributes that hold the scales, output/input.
+    inverse : bool
+        Whether the scales are input/output instead.
+    by_scales : bool
+        Whether either output_size or scales are given, and what is given has to lead to
+        grad_output's sizes; else output_size is, and it alone is compared.
+    zeros_are_empty : bool
+        Whether a list of zeros counts as not given, and neither list need be.
+    least_ratio : float
+        The least input/output ratio that can be run.
     """
 
     name: str
@@ -79,16 +94,51 @@ class Operator:
     least_ratio: float = 0.0
 
     def infer_shape(self, grad_output_shape: Any, /, *values: Any, **named: Any) -> Five:
-        """The shape of grad_input: input_size, where the attributes agree with grad_output's shape.
+        """Infer the shape of grad_input.
 
-        output_size must be grad_output's D, H, W; scales without it must lead there: the floor of
-        input size * scale, the product in float32. N and C are not compared. Raises
-        InferShapeError.
+        Parameters
+        ----------
+        grad_output_shape : sequence of 5 ints
+            N, C, D, H, W.
+        *values, **named : object
+            The attributes, in the operator's order or by name.
+
+        Returns
+        -------
+        tuple of 5 ints
+            input_size.
+
+        Raises
+        ------
+        InferShapeError
+            561001, where output_size is not grad_output's D, H, W, or scales without it do not lead
+            there (the floor of input size * scale, the product in float32), or an attribute is
+            missing or of a wrong type.
+
+        Notes
+        -----
+        N and C are not compared. Source: infershape of this operator in ops-cv.
         """
         return cpu.in_default_mode(self._read_all, grad_output_shape, values, named)[0]
 
     def infer_dtype(self, dtype: Any, /) -> np.dtype[Any]:
-        """The type of grad_input: grad_output's, one that the IR admits. Raises InferShapeError."""
+        """Infer the type of grad_input.
+
+        Parameters
+        ----------
+        dtype : dtype-like
+            That of grad_output.
+
+        Returns
+        -------
+        numpy.dtype
+            The same.
+
+        Raises
+        ------
+        InferShapeError
+            561001, where the IR does not admit it.
+        """
         found = dtypes.find_moved(dtype)
         if found is None or found.numpy not in self.dtypes:
             wanted = " or ".join(known.name for known in self.dtypes)
@@ -99,10 +149,31 @@ class Operator:
     def __call__(
         self, grad_output: np.ndarray[Any, _D], /, *values: Any, **named: Any
     ) -> np.ndarray[Any, _D]:
-        """grad_input for grad_output, of any strides; the bits are those of `op` with these scales.
+        """Compute grad_input; the bits are those of the function `op` with these scales.
 
-        Raises InferShapeError, TilingError or KernelNotFoundError; ParameterTypeError where
-        grad_output is no array.
+        Parameters
+        ----------
+        grad_output : numpy.ndarray
+            (N, C, D, H, W), of a dtype that the IR admits and of any strides.
+        *values, **named : object
+            The attributes, in the operator's order or by name.
+
+        Returns
+        -------
+        numpy.ndarray
+            grad_input, of the shape input_size and of grad_output's dtype.
+
+        Raises
+        ------
+        ParameterTypeError
+            Where grad_output is no array.
+        InferShapeError
+            561001, as infer_shape and infer_dtype.
+        TilingError
+            561002, where N or C differ, a size is below 1, or a scale is one that no chip's tiling
+            takes.
+        KernelNotFoundError
+            561003, for a type that the IR admits and no kernel computes: uint8.
         """
         array: Any = buffers.check_array("grad_output", grad_output)
         result: Any = cpu.in_default_mode(self._plan, array, values, named)(array)

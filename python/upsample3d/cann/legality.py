@@ -12,11 +12,11 @@ from ..spec.errors import ParameterError, Status, TilingError
 from . import limits
 from .call import Call, Check
 from .checks import check, sizes_in_int32
+from .executors import plan_of
 from .messages import aclnnStatus
-from .phases import plan_of
 from .soc import Chip
-from .tiling import ITEMSIZES
 from .tiling_data import MatrixTiling, Pass, SimtTiling, Tiling
+from .tiling_given import ITEMSIZES
 
 MOST_PLANNED = 2**24
 """The largest D, H or W that is planned here: a plan has memory for every index."""
@@ -48,7 +48,7 @@ class Report:
         self.broken, self.limits = _limits(call, " other" if self.refused else "")
 
     def answer(self, chip: Chip, cores: int) -> Answer:
-        """The chip's answer; the first thing that is wrong decides."""
+        """Return the chip's answer; the first thing that is wrong decides."""
         wrong = self.refused or (self.too_large if chip.int32 else "")
         status = Status.INVALID_PARAMETER if wrong else Status.SUCCESS
         judged = partial(Answer, chip, status, wrong or self.accepted)
@@ -63,7 +63,7 @@ class Report:
         return judged(planned.legal, planned.why, planned.numbers)
 
     def lines(self, answers: list[Answer], *, numbers: bool) -> Iterator[tuple[str, list[str]]]:
-        """(title, lines) of each part."""
+        """Yield (title, lines) of each part."""
         yield "operator", [self.call.operator.name]
         if any(self.call.scales) and not self.call.scales_that_count:
             yield "scales", [f"{self.call.scales} do not count, as not all three are > 0"]

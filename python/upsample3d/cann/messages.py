@@ -37,9 +37,16 @@ _recent = threading.local()  # CANN keeps one message per thread
 
 
 def aclGetRecentErrMsg() -> str | None:
-    """The message of this thread's last failure: parameter, given, wanted; None without any.
+    """Return the message of this thread's last failure: parameter, given, wanted.
 
-    Neither reading it nor a later success clears it.
+    Returns
+    -------
+    str or None
+        At most 1,000 characters; None without a failure.
+
+    Notes
+    -----
+    Neither reading it nor a later success clears it. Source: aclGetRecentErrMsg of CANN's acl.h.
     """
     message: str | None = getattr(_recent, "message", None)
     return message
@@ -48,7 +55,7 @@ def aclGetRecentErrMsg() -> str | None:
 def refuse(
     error: Exception, who: str, unforeseen: Status = Status.INVALID_PARAMETER
 ) -> aclnnStatus:
-    """The status of an error that `who` met; its message becomes the recent one."""
+    """Return the status of an error that `who` met; its message becomes the recent one."""
     if any(type(error) is ours for ours in _OURS):
         status, _recent.message = error.status, str(error)  # type: ignore[attr-defined]
     elif isinstance(error, MemoryError):
@@ -60,13 +67,13 @@ def refuse(
 
 
 def not_null(name: str, given: object) -> None:
-    """Refuses None, the null pointer."""
+    """Refuse None, the null pointer."""
     if given is None:
         raise ParameterTypeError(f"{name} is None, a null pointer", Status.NULL_POINTER)
 
 
 def member(name: str, given: Any, enum: type[_E]) -> _E:
-    """A number of an enum as its member."""
+    """Return a number of an enum as its member."""
     wanted = f"an {enum.__name__}"
     number = arguments.int64(name, given, wanted)
     if number not in [int(e) for e in enum]:

@@ -12,12 +12,13 @@ import ml_dtypes
 import numpy as np
 
 from . import checks, soc
-from .acl import Sizes
 from .acltypes import aclDataType
 from .attributes import Attribute, boolean, int64s, real, reals
 from .call import Call, Operator
 from .ir import Operator as IrOperator
-from .tiling import MIN_SUPPORT_SCALE, nearest_950, nearest_a2, trilinear_a2
+from .tensors import Sizes
+from .tiling_950 import nearest_950
+from .tiling_a2 import MIN_SUPPORT_SCALE, nearest_a2, trilinear_a2
 from .tiling_data import Tiling
 
 # ---- In the IR ----
@@ -29,47 +30,27 @@ _ALIGN_CORNERS = Attribute("align_corners", boolean, False)
 
 
 def _lists(default: tuple[int, ...]) -> tuple[Attribute, ...]:
-    return (
-        _INPUT_SIZE,
-        Attribute("output_size", int64s, default),
-        Attribute("scales", reals, default),
-    )
+    scales = Attribute("scales", reals, default)
+    return _INPUT_SIZE, Attribute("output_size", int64s, default), scales
 
 
 UpsampleNearestExact3dGrad = IrOperator(
-    name="UpsampleNearestExact3dGrad",
-    op="nearest_exact_backward",
-    attributes=_lists((0, 0, 0)),
-    dtypes=_FLOATS,
+    "UpsampleNearestExact3dGrad", "nearest_exact_backward", _lists((0, 0, 0)), _FLOATS,
     zeros_are_empty=True,
-)
+)  # fmt: skip
 UpsampleNearest3dGrad = IrOperator(
-    name="UpsampleNearest3dGrad",
-    op="nearest_backward",
-    attributes=_lists(()),
-    dtypes=(*_FLOATS, _FLOAT64, _UINT8),
+    "UpsampleNearest3dGrad", "nearest_backward", _lists(()), (*_FLOATS, _FLOAT64, _UINT8)
 )
 UpsampleTrilinear3dGrad = IrOperator(
-    name="UpsampleTrilinear3dGrad",
-    op="trilinear_backward",
-    attributes=(*_lists(()), _ALIGN_CORNERS),
-    dtypes=(*_FLOATS[:2], _FLOAT64),
-)
+    "UpsampleTrilinear3dGrad", "trilinear_backward", (*_lists(()), _ALIGN_CORNERS),
+    (*_FLOATS[:2], _FLOAT64),
+)  # fmt: skip
+_SCALES = ("scale_d", "scale_h", "scale_w")
 UpsampleTrilinear3dBackward = IrOperator(
-    name="UpsampleTrilinear3dBackward",
-    op=UpsampleTrilinear3dGrad.op,
-    attributes=(
-        _OUTPUT_SIZE,
-        _INPUT_SIZE,
-        _ALIGN_CORNERS,
-        *(Attribute(f"scale_{axis}", real, 0.0) for axis in "dhw"),
-    ),
-    dtypes=_FLOATS,
-    scales=("scale_d", "scale_h", "scale_w"),
-    inverse=True,
-    by_scales=False,
-    least_ratio=MIN_SUPPORT_SCALE,
-)
+    "UpsampleTrilinear3dBackward", UpsampleTrilinear3dGrad.op,
+    (_OUTPUT_SIZE, _INPUT_SIZE, _ALIGN_CORNERS, *(Attribute(s, real, 0.0) for s in _SCALES)),
+    _FLOATS, _SCALES, inverse=True, by_scales=False, least_ratio=MIN_SUPPORT_SCALE,
+)  # fmt: skip
 
 # ---- How a kernel would share a call ----
 
@@ -125,30 +106,18 @@ _ALL = (*_SINGLES, aclDataType.ACL_DOUBLE)
 _NEAREST_TILINGS = {soc.A2: _nearest_a2, soc.A3: _nearest_a2, soc.A950: _nearest_950}
 
 EXACT = Operator(
-    name="aclnnUpsampleNearestExact3dBackward",
-    ir=(UpsampleNearestExact3dGrad,),
-    dtypes=_SINGLES,
-    checks=_EXACT,
-    tilings=_NEAREST_TILINGS,
-    device_cpu=False,
-)
+    "aclnnUpsampleNearestExact3dBackward", (UpsampleNearestExact3dGrad,), _SINGLES, _EXACT,
+    _NEAREST_TILINGS, device_cpu=False,
+)  # fmt: skip
 NEAREST = Operator(
-    name="aclnnUpsampleNearest3dBackward",
-    ir=(UpsampleNearest3dGrad,),
-    dtypes=_ALL,
-    checks=_NEAREST,
-    tilings=_NEAREST_TILINGS,
+    "aclnnUpsampleNearest3dBackward", (UpsampleNearest3dGrad,), _ALL, _NEAREST, _NEAREST_TILINGS,
     device_cpu=True,
-)
+)  # fmt: skip
 TRILINEAR = Operator(
-    name="aclnnUpsampleTrilinear3dBackward",
-    ir=(UpsampleTrilinear3dGrad, UpsampleTrilinear3dBackward),
-    dtypes=_ALL,
-    checks=_TRILINEAR,
-    tilings={soc.A2: _trilinear_a2, soc.A3: _trilinear_a2},
-    device_cpu=True,
+    "aclnnUpsampleTrilinear3dBackward", (UpsampleTrilinear3dGrad, UpsampleTrilinear3dBackward),
+    _ALL, _TRILINEAR, {soc.A2: _trilinear_a2, soc.A3: _trilinear_a2}, device_cpu=True,
     align_corners=True,
-)
+)  # fmt: skip
 TABLE = (EXACT, NEAREST, TRILINEAR)
 OPERATORS = {name: row for row in TABLE for name in (row.name, row.op)}
 """The rows, by aclnn's names and by the Plan's."""

@@ -45,7 +45,7 @@ MODEL_CORES = {
 
 
 def find(name: str) -> tuple[Chip, int] | None:
-    """The chip of a model, family or product in any case, and its cores; None if there is none."""
+    """Return the chip of a model, family or product in any case, and its cores, or None."""
     short = "".join(name.lower().split()).removeprefix("ascend")
     for chip in CHIPS:
         if re.fullmatch(chip.spelled, short):

@@ -10,12 +10,12 @@ import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..cann.acl import Sizes
 from ..cann.acltypes import aclDataType, aclFormat
 from ..cann.call import Call, Tensor
 from ..cann.legality import Report
 from ..cann.operators import OPERATORS, TABLE
 from ..cann.soc import CHIPS, Chip, find
+from ..cann.tensors import Sizes
 from ..cann.tiling_data import Scales
 from ..kernel import cpu
 from ..spec import layout
