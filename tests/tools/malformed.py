@@ -79,7 +79,7 @@ def one_command(pick: Pick) -> str:
     return f"{kind} exits with {status}"
 
 
-ENTRY_POINTS = (*CALLS, one_command)
+ENTRIES = (*CALLS, one_command)
 
 
 def main(count: int, seed: int) -> None:
@@ -87,8 +87,8 @@ def main(count: int, seed: int) -> None:
     started, seen = time.monotonic(), collections.Counter()
     warnings.simplefilter("error")
     os.chdir(tempfile.mkdtemp())
-    shared = zip(ENTRY_POINTS, (*SHARES, 1), strict=True)
-    calls = [call for call, share in shared for _ in range(share)]
+    shared = zip(ENTRIES, (*SHARES, 1), strict=True)
+    entries = [entry for entry, share in shared for _ in range(share)]
     with open("running", "w") as running:  # says where it was, should an execution end the process
         print(f"{Path.cwd() / 'running'} says which execution is running", flush=True)
         for k in range(count):
@@ -97,13 +97,13 @@ def main(count: int, seed: int) -> None:
             def pick(values: Sequence[Any], rng: np.random.Generator = rng) -> Any:
                 return values[int(rng.integers(len(values)))]
 
-            call = calls[k % len(calls)]
+            entry = entries[k % len(entries)]
             running.seek(0)
-            print(f"seed {seed}, execution {k}, {call.__name__}", file=running, flush=True)
+            print(f"seed {seed}, execution {k}, {entry.__name__}", file=running, flush=True)
             try:
-                seen[call.__name__, call(pick)] += 1
+                seen[entry.__name__, entry(pick)] += 1
             except BaseException:
-                print(f"seed {seed}, execution {k}, {call.__name__}", file=sys.stderr)
+                print(f"seed {seed}, execution {k}, {entry.__name__}", file=sys.stderr)
                 raise
             if k % 10_000 == 9_999:
                 print(f"{k + 1} executions, {time.monotonic() - started:.0f} s", flush=True)
