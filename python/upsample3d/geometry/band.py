@@ -23,14 +23,33 @@ Weights = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Band:
-    """One axis: result k = sum of w[start[k] + t] * source[lo[k] + t], t = 0 .. hi[k] - lo[k] - 1.
+    """The source indices and weights of every result along one axis.
 
-    lo, hi: int64, [results], ascending; lo[k] == hi[k] is an empty window and gives 0.
-    start: int64, [results + 1], offsets into w.
-    w: flat weights in the accumulator's type; None where all are one. None is 0, where sources
-    would not count: a ValueError.
-    sources: the length of the source axis.
-    covered: how many results have sources. kind: SUM, COPY or IDENTITY.
+    Result k is the sum of w[start[k] + t] * source[lo[k] + t] for t = 0 .. hi[k] - lo[k] - 1.
+
+    Parameters
+    ----------
+    lo, hi : ndarray of int64, shape (results,)
+        First source of each result, and the one behind its last; both ascend. lo[k] == hi[k] is an
+        empty window, whose sum is 0.
+    start : ndarray of int64, shape (results + 1,)
+        Offsets into `w`.
+    w : ndarray of float32 or float64, or None
+        The weights, one result after the other. None means that all are 1.
+    sources : int
+        Length of the source axis.
+
+    Attributes
+    ----------
+    covered : int
+        How many results have sources.
+    kind : int
+        SUM (0), COPY (1) or IDENTITY (2).
+
+    Raises
+    ------
+    ValueError
+        A weight is 0: an infinity times it would be NaN.
     """
 
     lo: Indices
