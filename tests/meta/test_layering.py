@@ -88,8 +88,8 @@ ONLY_IN = {
     "__array_struct__": set(),
     "nibabel": {"nifti.py", "headers.py"},
     "matplotlib": {"picture.py", "story.py"},
-    "Job": {"levels.py", "plan.py"},
-    "execute": {"plan.py", "torch_run.py"},
+    "Job": {"levels.py", "prepared.py"},
+    "execute": {"plan.py", "prepared.py", "torch_run.py"},
 }
 """A name -> the Python files of the package that may use it."""
 

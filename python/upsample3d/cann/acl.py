@@ -152,7 +152,7 @@ def aclDestroyTensor(tensor: AclTensor) -> aclnnStatus:
 
 
 def aclCreateIntArray(value: Ints | None, size: int) -> Sizes | None:
-    """The first `size` of up to 64 numbers, or None. (The operators take any sequence of ints.)"""
+    """The first `size` of up to 64 numbers, or None; operators take any sequence of ints."""
     try:
         not_null("value", value)
         numbers, count = integers("value", value), int64("size", size)

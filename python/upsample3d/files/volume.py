@@ -115,6 +115,7 @@ def read(path: PathLike, data_format: str = "NCDHW", array: str | None = None) -
 
 
 def path_of(name: str, given: Any) -> Path:
+    """Read an argument as a path."""
     try:
         return Path(given)
     except TypeError:
@@ -122,10 +123,12 @@ def path_of(name: str, given: Any) -> Path:
 
 
 def path_or_none(name: str, given: Any) -> Path | None:
+    """Read an argument as a path, or None."""
     return None if given is None else path_of(name, given)
 
 
 def array_name(array: Any) -> str | None:
+    """Refuse what is no name of an array."""
     if array is not None and not isinstance(array, str):
         raise ParameterTypeError(f"array is {text(array)}, wanted the name of one in an .npz")
     return array

@@ -26,8 +26,11 @@ def call(
     rules: tuple[bool, str, str],
     limits: tuple[Any, Any],
 ) -> Array:
-    """sizes: input_size, output_size, scales. rules: align_corners, data_format, rule. limits:
-    schedule, num_threads."""
+    """Run the cached Plan of these arguments.
+
+    sizes: input_size, output_size, scales. rules: align_corners, data_format, rule. limits:
+    schedule, num_threads.
+    """
     if type(source) is not np.ndarray:
         source = buffers.check_array(OPERATIONS[op].source, source)
     target = place = None

@@ -24,7 +24,7 @@ Real = Literal["float32", "float64"]
 
 
 def run(op: Op, source: Array, how: tuple[Any, Any, Any], **asked: Any) -> Array:
-    """What all six return, whatever floating-point mode the caller is in.
+    """Compute what all six return, whatever floating-point mode the caller is in.
 
     how: order, device, real. asked: the rest of a Question.
     """
@@ -87,7 +87,7 @@ def _sum_windows(x: Array, axes: list[Band]) -> Array:
 
 
 def _round(x: Array, kind: dtypes.Dtype) -> Array:
-    """x in an element type, rounded once, to nearest even.
+    """Return x in an element type, rounded once, to nearest even.
 
     The cast of float64 to bfloat16 rounds to float32 on its way; what is inexact there is made odd
     by its last bit, so that the second rounding cannot take it for a tie.
