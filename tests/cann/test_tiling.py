@@ -305,7 +305,7 @@ def test_halves_take_half_and_blocks_of_sixteen(plan):
 @pytest.mark.parametrize("plan", [nearest_a2, trilinear_a2])
 @pytest.mark.parametrize("active", ["", "D", "H", "W", "DH", "DW", "HW", "DHW"])
 def test_memory_between_active_passes(plan, active):
-    """What W leaves needs room where a pass follows, what H leaves where D follows."""
+    """The result of W needs memory if a pass follows, that of H if D follows."""
     i = [8, 8, 8]
     o = [16 if axis in active else 8 for axis in "DHW"]
     tiling = plan((1, 1, *o), (1, 1, *i))

@@ -276,17 +276,17 @@ def test_an_archive_that_claims_more_than_it_holds_takes_no_memory(folder):
 def interrupted(path: Path, at: int) -> tuple[bool, int, list[str]]:
     """Writes a file and is interrupted at a call: whether, all calls, what Python had to ignore."""
     ignored, calls = [], 0
-    rooms = (files.__file__, places.__file__, zipfile.__file__, contextlib.__file__)
+    ours = (files.__file__, places.__file__, zipfile.__file__, contextlib.__file__)
 
     def spared(frame):
         """Objects of zipfile that are half made or are being collected are not ours to mend."""
         while frame and frame.f_code.co_name not in ("__init__", "__del__"):
             frame = frame.f_back
-        return frame is not None and frame.f_code.co_filename in rooms
+        return frame is not None and frame.f_code.co_filename in ours
 
     def hook(frame, event, argument):
         nonlocal calls
-        if event != "return" and frame.f_code.co_filename in rooms and not spared(frame):
+        if event != "return" and frame.f_code.co_filename in ours and not spared(frame):
             calls += 1
             if calls == at:
                 raise KeyboardInterrupt

@@ -163,7 +163,7 @@ E31, E32, E63 = 2**31, 2**32, 2**63
 BIG = "wanted fewer than 2^63 bytes"
 LONG = "wanted 1 to 2147483647"
 PLAN = "bytes to plan, this machine has 16000000000"
-ROOM = "more than an address can say"
+SPAN = "more than an address can say"
 BACK, FORE, TRI = "nearest_backward", "nearest", "trilinear_backward"
 BOUNDARIES = [
     (BACK, (1, 1, 1, 1, E31 - 1), (1, 1, 1, 1, 1), "float32", "NCDHW", None),
@@ -209,7 +209,7 @@ BOUNDARIES = [
     (BACK, (2**40, 1, 1, 1, 1), (2**40, 1, 2**10, 2**10, 1), "float32", "NCDHW", None),
     (TRI, (1, 1, 1, 1, 2**28), (1, 1, 1, 1, 1), "float32", "NCDHW", PLAN),
     (TRI, (1, 1, 1, 1, 9), (1, 1, 1, 1, 2**28), "float32", "NCDHW", PLAN),
-    (TRI, (1, 8, 2, 1, 2**58 - 1), (1, 2**58 - 1, 4, 1, 1), "float16", "NDHWC", ROOM),
+    (TRI, (1, 8, 2, 1, 2**58 - 1), (1, 2**58 - 1, 4, 1, 1), "float16", "NDHWC", SPAN),
     (TRI, (1, 8, 2, 1, 2**57 - 1), (1, 2**57 - 1, 4, 1, 1), "float16", "NDHWC", None),
     (FORE, (1, 1, 1, 1, 1), (1, 1, E31), "float32", "NCDHW", LONG),
     (FORE, (1, 1, 1, 1, 1), (E32 + 1, 1, 1), "float32", "NCDHW", LONG),
@@ -233,7 +233,7 @@ def test_sizes_at_the_edges(op, shape, other, dtype, fmt, refused, monkeypatch):
         return up.Plan(op, shape, dtype, data_format=fmt, **size)
 
     if refused:
-        with pytest.raises(MemoryError if refused in (PLAN, ROOM) else up.ParameterError) as caught:
+        with pytest.raises(MemoryError if refused in (PLAN, SPAN) else up.ParameterError) as caught:
             plan()
         assert refused in str(caught.value)
         return

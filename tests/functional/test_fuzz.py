@@ -70,13 +70,13 @@ def test_right_calls(part, restored):
     examples()
 
 
-@pytest.mark.parametrize("door", malformed.DOORS, ids=lambda door: door.__name__)
-def test_wrong_calls(door, tmp_path, monkeypatch):
+@pytest.mark.parametrize("entry", malformed.ENTRIES, ids=lambda entry: entry.__name__)
+def test_wrong_calls(entry, tmp_path, monkeypatch):
     """From fixed seeds: hypothesis has nothing to shrink where the arguments are objects."""
     monkeypatch.chdir(tmp_path)
-    for seed in range(100 if door is malformed.one_command else 500):
+    for seed in range(100 if entry is malformed.one_command else 500):
         rng = np.random.default_rng([2, seed])
-        door(lambda values, rng=rng: values[int(rng.integers(len(values)))])
+        entry(lambda values, rng=rng: values[int(rng.integers(len(values)))])
 
 
 def test_a_seed_stands_for_the_same_call_again():
@@ -91,8 +91,8 @@ def test_an_array_that_lies_about_its_shape_is_taken_as_what_it_is():
     wanted = up.nearest_backward(source, SMALL)
     assert np.array_equal(up.nearest_backward(source.view(Liar), SMALL), wanted)
     plan = up.Plan("nearest_backward", LARGE, "float32", input_size=SMALL)
-    out, room = np.zeros(SMALL, np.float32).view(Liar), np.zeros(plan.workspace_size, np.uint8)
-    assert plan(source.view(Liar), out, room.view(Liar)) is out
+    out, workspace = np.zeros(SMALL, np.float32).view(Liar), np.zeros(plan.workspace_size, np.uint8)
+    assert plan(source.view(Liar), out, workspace.view(Liar)) is out
     assert np.array_equal(np.ndarray.view(out, np.ndarray), wanted)
     with pytest.raises(up.ParameterError, match="out has shape"):
         up.nearest_backward(source, SMALL, out=np.zeros(LARGE, np.float32).view(Liar))

@@ -28,8 +28,8 @@ def placed(g, layout):
     if not layout.startswith("strided"):
         return oracle.to_format(g, data_format), data_format
     x = np.moveaxis(g, 1, -1) if data_format == "NDHWC" else g
-    room = np.zeros([n + 1 + (axis > 2) for axis, n in enumerate(x.shape)], x.dtype)
-    inner = room[1:, :-1, 1:, 1:-1, 2:][:, :, ::-1]
+    memory = np.zeros([n + 1 + (axis > 2) for axis, n in enumerate(x.shape)], x.dtype)
+    inner = memory[1:, :-1, 1:, 1:-1, 2:][:, :, ::-1]
     inner[...] = x
     return inner, data_format
 

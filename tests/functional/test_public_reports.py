@@ -168,8 +168,8 @@ def test_more_than_2_31_elements():
 def test_offsets_beyond_2_31(op):
     """pytorch#144855, #117011, #141831, #129118: offsets computed in 32 bits."""
     # Pages of zeros are not backed by memory until they are written: 4.6 GB of addresses only.
-    room = np.zeros((2, 2, 575, 1000, 1000), np.float16)
-    g = room[:, :, ::82, ::111, ::90]
+    memory = np.zeros((2, 2, 575, 1000, 1000), np.float16)
+    g = memory[:, :, ::82, ::111, ::90]
     assert (np.array(g.strides) * (np.array(g.shape) - 1)).sum() // 2 > 2**31
     g[...] = np.random.default_rng(144855).standard_normal(g.shape)
     got = getattr(up, op)(g, (2, 2, 3, 4, 5))

@@ -108,7 +108,7 @@ def pass_by_pass(x, axes, order, from_zero):
 @pytest.mark.parametrize(("op", "align_corners"), VARIANTS)
 def test_our_order_is_the_kernel_to_the_bit(op, align_corners, rule, dtype):
     random = np.random.default_rng(11)
-    # Axes of up to 40: several vectors; C of 16 and more: lanes that fill one.
+    # Axes of up to 40: several vectors; C of 16 and more: pixels that fill one.
     for number, (planes, i, o, scales) in enumerate(cases(random, 12, [6, 9, 41])):
         planes = (planes[0], (planes[1], 17)[number % 4 == 3])
         shape = (*planes, *(o if op.endswith("_backward") else i))

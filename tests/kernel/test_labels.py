@@ -69,8 +69,8 @@ def picked(op, x, o, scales=(None, None, None), rule="aclnn"):
 
 def placed(x, order, step=1):
     """A copy of x whose axes lie in memory in this order, `step` elements apart."""
-    room = elements(x.dtype, [x.shape[a] for a in order] + [step])
-    view = room[..., 0].transpose(np.argsort(order))
+    memory = elements(x.dtype, [x.shape[a] for a in order] + [step])
+    view = memory[..., 0].transpose(np.argsort(order))
     view[...] = x
     return view
 

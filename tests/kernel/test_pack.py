@@ -23,8 +23,8 @@ DTYPES = ["float32", "float16", "bfloat16", "float64"]
 
 def placed(x, order, step=1):
     """A copy of x whose axes lie in memory in this order, `step` elements apart; < 0: backwards."""
-    room = np.full([x.shape[a] for a in order] + [abs(step)], 7, x.dtype)
-    view = room[..., 0].transpose(np.argsort(order))
+    memory = np.full([x.shape[a] for a in order] + [abs(step)], 7, x.dtype)
+    view = memory[..., 0].transpose(np.argsort(order))
     view = view[:, :, ::-1, :, ::-1] if step < 0 else view
     view[...] = x
     return view

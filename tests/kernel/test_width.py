@@ -70,8 +70,8 @@ def test_nothing_beyond_a_row_is_seen(op, channels):
         size, output = (1, channels, 2, 2, i), (3, 3, o)
         backward = op.endswith("_backward")
         shape = (1, 3, 3, o, channels) if backward else (1, 2, 2, i, channels)
-        room = np.full([n + 2 for n in shape], np.nan, np.float32)
-        x = room[1:-1, 1:-1, 1:-1, 1:-1, 1:-1]
+        memory = np.full([n + 2 for n in shape], np.nan, np.float32)
+        x = memory[1:-1, 1:-1, 1:-1, 1:-1, 1:-1]
         x[...] = 1
         options = {"input_size": size} if backward else {"output_size": output}
         got = getattr(up, op)(x, data_format="NDHWC", **options)
@@ -88,8 +88,8 @@ def test_rows_that_repeat(h, w, channels):
     x = integers((2, channels, 2, h[0], w[0]), "float32")
     wanted = np.arange(3) * 2 // 3, np.arange(h[1]) * h[0] // h[1], np.arange(w[1]) * w[0] // w[1]
     for order in ((0, 1, 2, 3, 4), (0, 2, 3, 4, 1)):
-        room = np.empty([(2, channels, 3, h[1], 2 * w[1])[a] for a in order], np.float32)
-        out = room.transpose(np.argsort(order))[..., ::2]
+        memory = np.empty([(2, channels, 3, h[1], 2 * w[1])[a] for a in order], np.float32)
+        out = memory.transpose(np.argsort(order))[..., ::2]
         up.nearest(x, output_size=(3, h[1], w[1]), out=out)
         assert np.array_equal(out, x[:, :, *np.ix_(*wanted)])
 

@@ -19,7 +19,7 @@ from upsample3d.plan import buffers
 
 ROOT = Path(__file__).parent.parent.parent
 SECURITY = (ROOT / "SECURITY.md").read_text()
-ROOMS = sorted((ROOT / "python" / "upsample3d").rglob("*.py"))
+MODULES = sorted((ROOT / "python" / "upsample3d").rglob("*.py"))
 
 NEVER = {
     "socket", "urllib", "http", "ssl", "ftplib", "smtplib", "subprocess", "multiprocessing",
@@ -28,9 +28,9 @@ NEVER = {
 """Modules that connect, start processes, unpickle or reach memory by its address."""
 
 
-@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.stem)
-def test_no_room_connects_starts_unpickles_or_evaluates(room):
-    for node in ast.walk(ast.parse(room.read_text())):
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.stem)
+def test_no_module_connects_starts_unpickles_or_evaluates(module):
+    for node in ast.walk(ast.parse(module.read_text())):
         if isinstance(node, ast.Import):
             assert not {alias.name.split(".")[0] for alias in node.names} & NEVER
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -53,7 +53,7 @@ NAMED = {
 
 
 def test_the_environment_is_read_for_these_variables():
-    files = [*ROOMS, *(ROOT / "pyx").glob("*.p*"), *(ROOT / "include").rglob("*.h")]
+    files = [*MODULES, *(ROOT / "pyx").glob("*.p*"), *(ROOT / "include").rglob("*.h")]
     texts = {file.name: file.read_text() for file in files}
     reads = re.compile(r"\b(environ|getenv)\b")
     assert {name for name, text in texts.items() if reads.search(text)} == set(NAMED)

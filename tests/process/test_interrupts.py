@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="a syst
 # Sums of 2 x 128 x 128 ones, of memory that is 4 bytes: 84 GB to read, more than 1 s anywhere.
 LONG = np.broadcast_to(np.float32(1), (1, 1, 20_000, 1024, 1024))
 LONG_SIZE, LONG_SUM = (1, 1, 10_000, 8, 8), 2.0 * 128 * 128
-# The same for SCH_ID 1 and 2, where one unit walks all N or N x C planes.
+# The same for SCH_ID 1 and 2, where one unit has all N or N x C planes.
 PLANES = np.broadcast_to(np.float32(1), (200_000, 2, 4, 128, 128))
 PLANES_SIZE, PLANES_SUM = (200_000, 2, 1, 1, 1), 4.0 * 128 * 128
 

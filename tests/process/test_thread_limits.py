@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the system starts no more threads: fewer are used, and the process lives on."""
+"""If the system refuses more threads, fewer are used, and the process lives on."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ print(cpu.ensure_threads(16, True), tasks())
 
 @pytest.mark.long
 def test_size_of_the_stacks_is_openmps():
-    """Stacks of 200 MiB: one has room, with one to spare, where many of the usual size have."""
+    """Stacks of 200 MiB: memory for many of the usual size holds one, with one to spare."""
     code = "limit_memory(%d)\nassert right()\nprint(cpu.ensure_threads(16, True), tasks())"
     for name in ("OMP_STACKSIZE", "GOMP_STACKSIZE"):
         for size in ("200M", "204800", " 204800k ", "209715200B"):

@@ -263,7 +263,7 @@ def test_nifti_without_nibabel(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("sch_id", "planes"), [(1, 6), (2, 2), (3, 1)])
-def test_planes_that_a_unit_walks(sch_id, planes):
+def test_planes_of_a_unit(sch_id, planes):
     """N * C of them, N, or one: N is 2, C is 3."""
     plan = up.Plan("nearest_backward", SHAPE, "f4", input_size=SIZE, schedule=sch_id)
     assert plan.schedule.inner == planes

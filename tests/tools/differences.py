@@ -18,5 +18,5 @@ GIVEN = {
 nearest windows between the rules; nearest forward and backward under torch; the maps of a given
 scale and of the sizes' ratio under torch, nearest-exact and nearest.
 
-test_bands.py counts them on our bands, test_against_torch.py on PyTorch's own kernels.
+test_rules.py counts them on our bands, test_against_torch.py on PyTorch's own kernels.
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which lines and branches of the project its tests reach.
 
-    python tests/tools/lines.py  everything
+    python tests/tools/lines.py              everything
     python tests/tools/lines.py -k refusals  with arguments for pytest; the goals then do not count
 
 Works on a copy; the package and its tests' dependencies have to be installed, with coverage, Cython

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random calls that are wrong, through every door: what comes back is documented, nothing written.
+"""Random wrong calls of every entry point: their errors are documented, and nothing is written.
 
-Doors: the functions, Plan, the operators in two phases, their IR, the tilings, and the command
-line, all in process. By hand, as many as wanted from a seed on (docs/testing.md says how, under
+Entry points: the functions, Plan, the operators in two phases, their IR, the tilings, and the
+command line, all in process. By hand, any number from a seed on (docs/testing.md says how, under
 sanitizers):
 
     python tests/tools/malformed.py 200000 [SEED]
@@ -317,18 +317,18 @@ def damage(path: Path, pick: Pick) -> None:
     path.write_bytes(content[: pick((128, 628, 628, 10))])
 
 
-DOORS = (
+ENTRIES = (
     one_function, one_plan, one_operator, one_ir_operator, one_tiling, one_question, one_command,
 )  # fmt: skip
 SHARES = (8, 6, 6, 3, 3, 1, 1)
 
 
 def main(count: int, seed: int) -> None:
-    """`count` executions, shared among the doors, and how they ended."""
+    """`count` executions, shared among the entries, and how they ended."""
     started, seen = time.monotonic(), collections.Counter()
     warnings.simplefilter("error")
     os.chdir(tempfile.mkdtemp())
-    doors = [door for door, share in zip(DOORS, SHARES, strict=True) for _ in range(share)]
+    entries = [entry for entry, share in zip(ENTRIES, SHARES, strict=True) for _ in range(share)]
     with open("running", "w") as running:  # says where it was, should an execution end the process
         print(f"{Path.cwd() / 'running'} says which execution is running", flush=True)
         for k in range(count):
@@ -337,13 +337,13 @@ def main(count: int, seed: int) -> None:
             def pick(values: Sequence[Any], rng: np.random.Generator = rng) -> Any:
                 return values[int(rng.integers(len(values)))]
 
-            door = doors[k % len(doors)]
+            entry = entries[k % len(entries)]
             running.seek(0)
-            print(f"seed {seed}, execution {k}, {door.__name__}", file=running, flush=True)
+            print(f"seed {seed}, execution {k}, {entry.__name__}", file=running, flush=True)
             try:
-                seen[door.__name__, door(pick)] += 1
+                seen[entry.__name__, entry(pick)] += 1
             except BaseException:
-                print(f"seed {seed}, execution {k}, {door.__name__}", file=sys.stderr)
+                print(f"seed {seed}, execution {k}, {entry.__name__}", file=sys.stderr)
                 raise
             if k % 10_000 == 9_999:
                 print(f"{k + 1} executions, {time.monotonic() - started:.0f} s", flush=True)

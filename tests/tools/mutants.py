@@ -2,7 +2,7 @@
 """Mutation testing by hand: small mistakes in the arithmetic of indices, weights, rounding, strides
 and schedules, each of which a test must find.
 
-    python tests/tools/mutants.py  all of mutants.toml, at one CPU level
+    python tests/tools/mutants.py           all of mutants.toml, at one CPU level
     python tests/tools/mutants.py packed 7  those whose file or reason has a word, or of a number
 
 Works on a copy; the package and its tests' dependencies have to be installed, with Cython and a

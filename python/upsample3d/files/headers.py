@@ -110,7 +110,7 @@ def header_of(found: Any, shape: tuple[int, ...], dtype: np.dtype[Any], done: Re
     """The header of a new grid: a copy of `found` (None: a new one) but for what has changed.
 
     The grid is the reference's, or else pixdim, qform and sform are multiplied by the placement and
-    keep their codes. NIfTI-2 where NIfTI-1 has no room for the shape. ValueError: a dtype that
+    keep their codes. NIfTI-2 if NIfTI-1 cannot hold the shape. ValueError: a dtype that
     NIfTI does not know.
     """
     with nibabel_quiet() as nibabel:

@@ -281,12 +281,12 @@ def _made(
 ) -> Iterator[Array]:
     """The parts of the result, as they follow in memory; each lasts until the next is asked for."""
     memory = into.memory
-    room = np.empty(0, plan.dtype)
+    buffer = np.empty(0, plan.dtype)
     for part in parts(source.shape, plan.out_shape, memory, plan.dtype.itemsize, PART):
         shape = [part[axis][1] - part[axis][0] for axis in memory]
-        if room.size < math.prod(shape):
-            room = np.empty(math.prod(shape), plan.dtype)
-        lying = room[: math.prod(shape)].reshape(shape)
+        if buffer.size < math.prod(shape):
+            buffer = np.empty(math.prod(shape), plan.dtype)
+        lying = buffer[: math.prod(shape)].reshape(shape)
         result = lying.transpose([memory.index(axis) for axis in range(5)])
         x = values(source[plan.sources(part)])
         plan.part(part, x.strides, result.strides)(x, result)
