@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 import oracle
 import pytest
+from arrays import placed
 
 import upsample3d as up
 
@@ -65,14 +66,6 @@ def picked(op, x, o, scales=(None, None, None), rule="aclnn"):
         x = np.take(x, index, axis)
         x[(slice(None),) * axis + (index < 0,)] = np.zeros((), x.dtype)
     return x
-
-
-def placed(x, order, step=1):
-    """A copy of x whose axes lie in memory in this order, `step` elements apart."""
-    memory = elements(x.dtype, [x.shape[a] for a in order] + [step])
-    view = memory[..., 0].transpose(np.argsort(order))
-    view[...] = x
-    return view
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
