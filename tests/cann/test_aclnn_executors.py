@@ -137,7 +137,7 @@ def test_an_executor_that_cannot_be_made(op, error, status, said, monkeypatch):
     def plan(*arguments, **options):
         raise error
 
-    monkeypatch.setattr("upsample3d.cann.phases.Plan", plan)
+    monkeypatch.setattr("upsample3d.cann.executors.Plan", plan)
     assert op.prepare(arguments()) == (status, 0, None)
     message = aclnn.aclGetRecentErrMsg()
     assert said in message

@@ -113,7 +113,7 @@ def test_rank_4_fails(operator):
 @every
 def test_no_attributes_fail(operator):
     first = operator.attributes[0].name
-    assert f"{first} is not given, wanted a list of integers" in str(refused(operator, TEN))
+    assert f"{first} is not given, but required" in str(refused(operator, TEN))
     assert f"{first} is None, wanted" in str(refused(operator, TEN, None))
 
 

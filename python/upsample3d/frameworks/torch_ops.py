@@ -203,10 +203,12 @@ def interpolate(
 
 
 def _is_size(number: Any) -> bool:
-    """Whether it is an integer of 64 bits, NumPy's too, and no bool."""
+    """Whether it is an integer of 64 bits, NumPy's too, and no bool or duration."""
     if isinstance(number, torch.SymInt):
         return True
     if isinstance(number, bool) or not isinstance(number, (int, numbers.Integral)):
+        return False
+    if not hasattr(number, "__index__"):
         return False
     return -(2**63) <= int(number) < 2**63
 
