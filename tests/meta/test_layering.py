@@ -71,7 +71,7 @@ MAY_NOT_SAY = {
     "python/upsample3d/plan/w_pass.py": "raise scale strides NCDHW dtype rule cores threads " + OPS,
     "python/upsample3d/plan/tiles.py": "raise scale strides NCDHW dtype rule cores threads " + OPS,
     "python/upsample3d/plan/schedule.py": "raise scale strides NCDHW dtype rule " + OPS,
-    "python/upsample3d/plan/plan.py": "raise_ sched_getaffinity cpu_count float32 ceil floor round",
+    "python/upsample3d/plan/plan.py": "raise sched_getaffinity cpu_count float32 ceil floor round",
     "python/upsample3d/cann/tiling_data.py": "numpy strides dtype raise",
     "python/upsample3d/cann/tiling_950.py": "strides NCDHW Plan",
     "python/upsample3d/cann/tiling_a2.py": "strides NCDHW Plan",
@@ -91,8 +91,8 @@ ONLY_IN = {
     "__array_struct__": set(),
     "nibabel": {"nifti.py", "headers.py"},
     "matplotlib": {"picture.py", "story.py"},
-    "Job": {"levels.py", "plan.py"},
-    "execute": {"plan.py", "torch_run.py"},
+    "Job": {"levels.py", "prepared.py"},
+    "execute": {"plan.py", "prepared.py", "torch_run.py"},
 }
 """A name -> the Python files of the package that may use it."""
 

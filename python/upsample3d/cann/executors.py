@@ -43,12 +43,39 @@ class AclOpExecutor:
         self._lock = Lock()
 
     def work(self) -> Work:
-        """Return what to run, unless the executor has ended."""
+        """Return what to run, unless the executor has ended.
+
+        Returns
+        -------
+        tuple
+            The Plan, or None if there is nothing to compute, gradOut and gradInput.
+
+        Raises
+        ------
+        RuntimeStateError
+            The executor has ended.
+        """
         with self._lock:
             return self._alive()
 
     def end(self, how: str) -> Work:
-        """End the executor, for one caller only, and return what would have run."""
+        """End the executor, for one caller only, and return what would have run.
+
+        Parameters
+        ----------
+        how : str
+            What later calls are told of the end, such as "has run".
+
+        Returns
+        -------
+        tuple
+            The Plan, or None if there is nothing to compute, gradOut and gradInput.
+
+        Raises
+        ------
+        RuntimeStateError
+            The executor has ended.
+        """
         with self._lock:
             held, self._held, self._ended = self._alive(), None, how
             return held

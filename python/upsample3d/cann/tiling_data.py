@@ -83,7 +83,18 @@ class SimtTiling:
         )  # fmt: skip
 
     def share(self, core: int) -> range:
-        """Return the elements of a core, flat indices into grad_input."""
+        """Return the elements that a core computes.
+
+        Parameters
+        ----------
+        core : int
+            Number of the core, from 0 on.
+
+        Returns
+        -------
+        range
+            Flat indices into grad_input.
+        """
         start = core * self.block_factor + min(core, self.tail)
         return range(start, start + self.block_factor + (core < self.tail))
 
@@ -133,7 +144,18 @@ class Pass:
     cores: int = 0
 
     def work(self, core: int) -> Iterator[tuple[range, range]]:
-        """Yield (results, rows) of each slide that a core computes."""
+        """Yield the slides that a core computes.
+
+        Parameters
+        ----------
+        core : int
+            Number of the core, from 0 on.
+
+        Yields
+        ------
+        tuple of 2 ranges
+            Results and rows of a slide.
+        """
         if core >= self.cores:
             return
         for slide in range(core * self.each, (core + 1) * self.each):
@@ -149,7 +171,20 @@ class Pass:
         return range(start, min(start + self.slide_size, self.size))
 
     def shared(self, slide_size: int, cores: int) -> Pass:
-        """Return this pass with its slides shared among `cores`."""
+        """Return this pass with its slides shared among cores.
+
+        Parameters
+        ----------
+        slide_size : int
+            Results of a slide.
+        cores : int
+            How many cores there are.
+
+        Returns
+        -------
+        Pass
+            The same pass with each core's share.
+        """
         if not self.active:
             return Pass(self.size, self.sources, self.scale, active=False)
         each, remainder = divmod(ceil_div(self.size, slide_size), cores)
