@@ -50,7 +50,7 @@ FUNCTIONS = {name: found for name, found in NAMES.items() if inspect.isroutine(f
 
 
 def sections(found: Any) -> dict[str, str]:
-    """A docstring's sections by name; the summary's is ''."""
+    """A docstring's sections by name, the text above them as Summary."""
     parts = re.split(r"^(\w[\w ]*)\n-{3,}\n", "Summary\n---\n" + inspect.getdoc(found), flags=re.M)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
@@ -62,9 +62,7 @@ def listed(section: str) -> list[str]:
 
 
 def is_method(name: str) -> bool:
-    return any(
-        name.startswith(f"{other}.") for other, found in NAMES.items() if inspect.isclass(found)
-    )
+    return inspect.isclass(NAMES.get(name.rpartition(".")[0]))
 
 
 def parameters(found: Callable[..., Any]) -> list[str]:
