@@ -11,7 +11,7 @@ import weakref
 import numpy as np
 import pytest
 from aclnn_calls import OPS, arguments, each_op
-from test_aclnn_run import I_SIDE, INVALID, NULL, O_SIDE, OK, RUNTIME, bits, call, gradient, ready
+from aclnn_runs import I_SIDE, INVALID, NULL, O_SIDE, OK, RUNTIME, bits, call, gradient, ready
 
 import upsample3d as up
 from upsample3d import aclnn

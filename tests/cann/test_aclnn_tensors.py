@@ -7,7 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from aclnn_calls import OPS, arguments, tensor
-from test_aclnn_run import (
+from aclnn_runs import (
     I_SIDE,
     INVALID,
     ND,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_graph import FIVE, NEITHER_FAILS, TEN, Raising, every, names, refused
+from graph_calls import FIVE, NEITHER_FAILS, TEN, Raising, every, names, refused
 
 import upsample3d as up
 from upsample3d import graph

@@ -3,6 +3,7 @@
 
 import math
 
+import differences
 import numpy as np
 import oracle
 import pytest
@@ -22,6 +23,7 @@ BACKWARD = {
     "nearest_exact": aten._upsample_nearest_exact3d_backward,
     "trilinear": aten.upsample_trilinear3d_backward,
 }
+SHIFTS = {"nearest_exact": 0.5, "nearest": 0.0}
 TO_40 = [(i, o, None) for i in range(1, 41) for o in range(1, 41)]
 GIVEN = [
     (i, o, s)
@@ -144,3 +146,31 @@ def as_numpy(tensor):
     if tensor.dtype == torch.bfloat16:
         return tensor.view(torch.int16).numpy().view(oracle.bfloat16)
     return tensor.numpy()
+
+
+@pytest.mark.parametrize("scale", differences.GIVEN)
+def test_how_often_the_rules_differ_with_a_given_scale(scale):
+    """PyTorch's maps; and the operators' edges, ceil(k s - shift), as the oracle has them."""
+    found = np.zeros(5, int)
+    for i in range(1, 301):
+        o = math.floor(i * scale)
+        if o < 1:
+            continue
+        ones, numbers = np.ones((1, o), np.float32), np.arange(i, dtype=np.float32)[None]
+        windows = {(m, s): stock_backward(m, ones, i, s)[0] for m in SHIFTS for s in (scale, None)}
+        edges = {
+            m: [oracle.window_edge(k, i, o, scale, shift) for k in range(i + 1)]
+            for m, shift in SHIFTS.items()
+        }
+        exact, near = (windows[m, scale] for m in SHIFTS)
+        found += [
+            not np.array_equal(np.diff(edges["nearest_exact"]), exact),
+            not np.array_equal(np.diff(edges["nearest"]), near),
+            not np.array_equal(
+                stock_forward("nearest", numbers, o, scale)[0],
+                np.repeat(np.arange(i), near.astype(int)),
+            ),
+            not np.array_equal(windows["nearest_exact", None], exact),
+            not np.array_equal(windows["nearest", None], near),
+        ]
+    assert tuple(found) == differences.GIVEN[scale]

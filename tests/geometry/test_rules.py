@@ -6,6 +6,7 @@ import math
 import numpy as np
 import oracle
 import pytest
+from differences import GIVEN
 
 import upsample3d as up
 from upsample3d.geometry.kinds import bands
@@ -123,25 +124,6 @@ def test_how_often_the_rules_differ_to_100():
 def test_how_often_the_rules_differ_to_300():
     assert differing_pairs("nearest_exact_backward", 300) == ((3244, 1604), (1845, 915))
     assert differing_pairs("nearest_backward", 300) == ((3950, 1866), (1722, 840))
-
-
-# Of the inputs i <= 300 with o = floor(i s) >= 1, how many differ: nearest-exact windows and
-# nearest windows between the rules; nearest forward and backward under torch; the maps of a given
-# scale and of the sizes' ratio under torch, nearest-exact and nearest. Counted on PyTorch 2.13's
-# own CPU kernels, and on the formula of its CUDA kernels, which is the operators'.
-GIVEN = {
-    1.1: (0, 8, 8, 235, 232),
-    1.3: (0, 2, 2, 238, 236),
-    1.5: (0, 0, 0, 0, 0),
-    1.7: (0, 0, 0, 238, 238),
-    2.3: (285, 272, 2, 277, 273),
-    2.5: (0, 0, 0, 0, 0),
-    1.25: (0, 2, 2, 148, 148),
-    0.7: (0, 0, 0, 241, 241),
-    2.0: (0, 0, 0, 0, 0),
-    3.0: (0, 0, 0, 0, 0),
-    0.5: (0, 0, 0, 0, 0),
-}
 
 
 @pytest.mark.parametrize("scale", GIVEN)

@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 import oracle
 import pytest
+from arrays import channels_last, placed
 
 import upsample3d as up
 from upsample3d.plan import schedule
@@ -19,10 +20,8 @@ SMALL, LARGE = (2, 3, 6, 9, 17), (2, 3, 11, 20, 33)
 LAYOUTS = {
     "contiguous": lambda a: a,
     "packed": lambda a: a[..., ::-1],
-    "spaced": lambda a: np.repeat(a, 2, axis=4)[..., ::2],
-    "channels last": lambda a: np.ascontiguousarray(a.transpose(0, 2, 3, 4, 1)).transpose(
-        0, 4, 1, 2, 3
-    ),
+    "spaced": lambda a: placed(a, steps=2),
+    "channels last": channels_last,
     "Fortran": np.asfortranarray,
 }
 each = pytest.mark.parametrize(

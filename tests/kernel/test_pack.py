@@ -8,6 +8,7 @@ import itertools
 import numpy as np
 import oracle
 import pytest
+from arrays import placed
 
 import upsample3d as up
 
@@ -19,15 +20,6 @@ SIZES = [
 ]
 OPS = ["nearest", "nearest_exact_backward", "trilinear", "trilinear_backward"]
 DTYPES = ["float32", "float16", "bfloat16", "float64"]
-
-
-def placed(x, order, step=1):
-    """A copy of x whose axes lie in memory in this order, `step` elements apart; < 0: backwards."""
-    memory = np.full([x.shape[a] for a in order] + [abs(step)], 7, x.dtype)
-    view = memory[..., 0].transpose(np.argsort(order))
-    view = view[:, :, ::-1, :, ::-1] if step < 0 else view
-    view[...] = x
-    return view
 
 
 def sides(op, dtype, i, o, channels=3):
@@ -51,15 +43,15 @@ def test_every_order_of_axes(op, dtype, kilobytes, tune):
             assert np.ascontiguousarray(got).tobytes() == wanted, (i, o, order)
 
 
-@pytest.mark.parametrize("step", [-1, 2, -3])
+@pytest.mark.parametrize("steps", [2, -3, (1, 1, -1, 1, -1), (1, 1, -1, 3, -3)], ids=str)
 @pytest.mark.parametrize("op", OPS)
-def test_steps(op, step):
+def test_steps(op, steps):
     for (i, o), order in itertools.product(
         SIZES, [(0, 1, 2, 3, 4), (4, 3, 2, 1, 0), (0, 1, 4, 2, 3)]
     ):
         x, options = sides(op, "float32", i, o)
         wanted = getattr(up, op)(x, **options).tobytes()
-        got = getattr(up, op)(placed(x, order, step), **options)
+        got = getattr(up, op)(placed(x, order, steps), **options)
         assert np.ascontiguousarray(got).tobytes() == wanted, (i, o, order)
 
 

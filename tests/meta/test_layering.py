@@ -71,7 +71,7 @@ MAY_NOT_SAY = {
     "python/upsample3d/plan/w_pass.py": "raise scale strides NCDHW dtype rule cores threads " + OPS,
     "python/upsample3d/plan/tiles.py": "raise scale strides NCDHW dtype rule cores threads " + OPS,
     "python/upsample3d/plan/schedule.py": "raise scale strides NCDHW dtype rule " + OPS,
-    "python/upsample3d/plan/plan.py": "raise_ sched_getaffinity cpu_count float32 ceil floor round",
+    "python/upsample3d/plan/plan.py": "raise sched_getaffinity cpu_count float32 ceil floor round",
     "python/upsample3d/cann/tiling_data.py": "numpy strides dtype raise",
     "python/upsample3d/cann/tiling_950.py": "strides NCDHW Plan",
     "python/upsample3d/cann/tiling_a2.py": "strides NCDHW Plan",

@@ -53,9 +53,10 @@ NAMED = {
 
 
 def test_the_environment_is_read_for_these_variables():
-    files = [*MODULES, *(ROOT / "pyx").glob("*.p*")]
+    files = [*MODULES, *(ROOT / "pyx").glob("*.p*"), *(ROOT / "include").rglob("*.h")]
     texts = {file.name: file.read_text() for file in files}
-    assert {name for name, text in texts.items() if "environ" in text} == set(NAMED)
+    reads = re.compile(r"\b(environ|getenv)\b")
+    assert {name for name, text in texts.items() if reads.search(text)} == set(NAMED)
     for file, names in NAMED.items():
         said = [name for name in re.findall(r'"([A-Z_0-9]+)"', texts[file]) if "_" in name]
         assert names == list(dict.fromkeys(said)), file

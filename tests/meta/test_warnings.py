@@ -41,7 +41,9 @@ def test_a_narrowing_in_a_template_would_be_seen():
 
 
 def test_every_function_of_the_headers_that_the_kernel_calls_is_in_use():
-    names = (ROOT / "pyx" / "rows.pxd").read_text()
+    declared = (ROOT / "pyx" / "rows.pxd").read_text()
     source = (ROOT / "tests" / "meta" / "instances.cpp").read_text()
-    for name in re.findall(r"\b(\w+)(?:\[\w+\])?\(", names):
-        assert f"{name}(" in source, name
+    called = set(re.findall(r"\b(\w+)\(", re.sub(r"/\*.*?\*/", "", source, flags=re.DOTALL)))
+    names = set(re.findall(r"\b(\w+)(?:\[\w+\])?\(", declared))
+    assert len(names) > 15
+    assert names <= called

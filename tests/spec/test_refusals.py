@@ -10,6 +10,7 @@ import tracemalloc
 import ml_dtypes
 import numpy as np
 import pytest
+from arrays import misaligned
 
 import upsample3d as up
 
@@ -161,10 +162,6 @@ def read_only() -> np.ndarray:
     return out
 
 
-def misaligned() -> np.ndarray:
-    return np.zeros(4 * math.prod(SIZE) + 1, np.uint8)[1:].view(np.float32).reshape(SIZE)
-
-
 OUT = {
     "shape": (lambda: np.zeros((2, 3, 4, 5, 7), np.float32), ValueError, ["5, 7)", str(SIZE)]),
     "rank": (lambda: np.zeros(7, np.float32), ValueError, ["shape (7,)", str(SIZE)]),
@@ -177,7 +174,7 @@ OUT = {
     "read-only": (read_only, ValueError, ["read-only"]),
     "broadcast": (lambda: np.broadcast_to(np.zeros(6, np.float32), SIZE), ValueError, ["overlap"]),
     "overlapping itself": (overlapping, ValueError, ["strides", "overlap"]),
-    "misaligned": (misaligned, ValueError, ["misaligned"]),
+    "misaligned": (lambda: misaligned(np.zeros(SIZE, np.float32)), ValueError, ["misaligned"]),
     "masked": (lambda: np.ma.masked_array(np.zeros(SIZE, np.float32)), TypeError, ["Masked"]),
 }  # fmt: skip
 
