@@ -104,8 +104,7 @@ def test_what_is_constructed_lists_its_parameters(name):
 
 
 @pytest.mark.parametrize("name", [n for n in FUNCTIONS if n.split(".")[-1] in (
-    "nearest", "nearest_exact", "trilinear", "nearest_backward", "nearest_exact_backward",
-    "trilinear_backward",
+    "nearest", "nearest_exact", "nearest_backward", "nearest_exact_backward",
 )])  # fmt: skip
 def test_functions_say_the_same_of_the_same_parameter(name):
     """Six functions have their text each; where two differ, it is what differs between them."""

@@ -36,6 +36,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(formatter_class=Help, **options)
 
     def error(self, message: str) -> NoReturn:
+        """Ends the command with one line on stderr."""
         said = " ".join(message.split())
         self.exit(MISTAKE, f"{self.prog}: {said} (--help says more)\n")
 

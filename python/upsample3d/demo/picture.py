@@ -112,4 +112,5 @@ def white(truth: Array) -> float:
 
 
 def caption(place: Any, title: str, note: str) -> None:
+    """Writes a title of two lines."""
     place.set_title(f"{title}\n{note}", fontsize=11)

@@ -113,6 +113,7 @@ def check_adjoint(x: Array) -> float:
 
 
 def advance(bar: Any, misfit: float) -> None:
+    """Moves the bar by a step, which left this misfit."""
     bar.set_postfix_str(f"misfit {misfit:.2e}", refresh=False)
     bar.update()
 
@@ -205,4 +206,5 @@ def show(
 
 
 def sizes(shape: tuple[int, ...]) -> str:
+    """A shape as 2 x 3 x 4."""
     return " x ".join(map(str, shape))

@@ -226,15 +226,19 @@ class Sink:
         self.file: IO[bytes] | None = file
 
     def write(self, data: Any) -> int:
+        """Writes, or counts what is lost."""
         return self.file.write(data) if self.file else len(data)
 
     def seek(self, place: int) -> int:
+        """Goes to a place; returns it."""
         return self.file.seek(place) if self.file else place
 
     def tell(self) -> int:
+        """The place; 0 without a file."""
         return self.file.tell() if self.file else 0
 
     def flush(self) -> None:
+        """Hands what is written to the system."""
         if self.file:
             self.file.flush()
 

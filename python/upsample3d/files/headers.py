@@ -60,8 +60,10 @@ def _slices_are_gone(found: Any, done: Resampling) -> bool:
 
 
 def _meaning_is_gone(found: Any, done: Resampling) -> bool:
-    """Whether values are no longer what the intent says: names that were interpolated or summed,
-    statistics that were summed."""
+    """Whether values are no longer what the intent says.
+
+    These are names that were interpolated or summed, and statistics that were summed.
+    """
     code = int(found["intent_code"])
     if done.summed:
         return code in NAMES or code in STATISTICS

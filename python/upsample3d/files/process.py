@@ -104,11 +104,13 @@ class Unfailing(io.TextIOWrapper):
     failure: OSError | None = None
 
     def write(self, text: str) -> int:
+        """Writes; never raises an OSError."""
         with self._failing():
             super().write(text)
         return len(text)
 
     def flush(self) -> None:
+        """Flushes; never raises an OSError."""
         with self._failing():
             super().flush()
 

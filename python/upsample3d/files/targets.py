@@ -53,6 +53,7 @@ class Asked:
 
     @property
     def backward(self) -> bool:
+        """Whether the op is a gradient."""
         return OPERATIONS[self.op].backward
 
 

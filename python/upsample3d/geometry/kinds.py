@@ -70,29 +70,29 @@ KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A kind in one direction.
-
-    name: of the public function. source: what it calls its source; size: and the result's size.
-    adjoint: the name of the other direction.
-    """
+    """A kind in one direction."""
 
     kind: Kind
     backward: bool
 
     @property
     def name(self) -> str:
+        """The public function."""
         return self.kind.name + "_backward" * self.backward
 
     @property
     def adjoint(self) -> str:
+        """The public function of the other direction."""
         return self.kind.name + "_backward" * (not self.backward)
 
     @property
     def source(self) -> str:
+        """What the function calls its source."""
         return "grad_output" if self.backward else "input"
 
     @property
     def size(self) -> str:
+        """What the function calls the size of its result."""
         return "input_size" if self.backward else "output_size"
 
     @property
@@ -137,8 +137,10 @@ def bands(
 
 
 def planning_bytes(op: str, i: int, o: int, rule: str) -> int:
-    """The memory that bands() takes at most: of the results, and of both sides where it turns
-    around."""
+    """The memory that bands() takes at most.
+
+    It is that of the results; of both sides if the Band is transposed.
+    """
     kind, axis = _axis(op, i, o, None, False, rule, "float32")
     results = i if axis.backward else o
     return _INDEX_BYTES * (results if kind.direct(axis) else i + o)

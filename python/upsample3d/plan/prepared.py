@@ -144,8 +144,7 @@ class Prepared(Immutable):
         )
 
     def _checked(self, source: Array, out: Any, workspace: Any) -> tuple[Array, Array, Any]:
-        """All as plain arrays, out and workspace new where they are None; refuses what a plan
-        cannot take, by name."""
+        """All as plain arrays, `out` and `workspace` new if None; refuses those that do not fit."""
         if (
             type(source) is not np.ndarray
             or source.strides != self.strides

@@ -101,8 +101,11 @@ def form_of(w: Band, memory: Layout, acc_size: int, copy: bool) -> Form:
 
 
 def fits_table(w: Band, memory: Layout, acc_size: int, copy: bool) -> bool:
-    """Whether a table suits W: 32-bit indices, short pixels, few terms, and the sources of every
-    vector of results within two vectors, on every CPU level."""
+    """Whether a table suits W.
+
+    It takes 32-bit indices, short pixels, few terms, and the sources of every vector of results
+    within two vectors, on every CPU level.
+    """
     pixel, longest = memory.pixel, int((w.hi - w.lo).max(initial=0))
     if w.sources * pixel > MAX_ELEMENTS:
         return False

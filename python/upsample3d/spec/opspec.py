@@ -218,8 +218,10 @@ def _check_input_size(source: layout.Five, given: Any) -> None:
 def _output_shape(
     source: layout.Five, output_size: Any, scales: Scales, rule: str
 ) -> tuple[layout.Five, Scales]:
-    """The input's N and C with output_size, or else with the sizes that scales make of D, H, W;
-    and the scales that count."""
+    """The output's shape, and the scales that count.
+
+    It has the input's N and C. D, H, W are output_size, or else follow from the scales.
+    """
     factors = arguments.counting(scales)
     if output_size is not None:
         name, (d, h, w) = "output_size", output_size
