@@ -61,12 +61,12 @@ class reading:
 
 
 def one_of(name: str, given: Any, wanted: tuple[str, ...]) -> str:
-    """`given`, which is one of the wanted strings."""
+    """`given`, which is one of the wanted strings, as an exact str."""
     if not issubclass(type(given), str):
         raise ParameterTypeError(f"{name} is {text(given)}, wanted one of {', '.join(wanted)}")
-    if given not in wanted:
+    chosen = str.__str__(given)  # a subclass may compare and hash as it likes
+    if chosen not in wanted:
         raise ParameterError(f"{name} is {text(given)}, wanted one of {', '.join(wanted)}")
-    chosen: str = given
     return chosen
 
 
