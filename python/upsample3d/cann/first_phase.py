@@ -48,9 +48,9 @@ def aclnnUpsampleNearestExact3dBackwardGetWorkspaceSize(
     -------
     status : aclnnStatus
         ACLNN_SUCCESS; ACLNN_ERR_PARAM_NULLPTR (161001) where a tensor or a size is None;
-        ACLNN_ERR_PARAM_INVALID (161002) where the call breaks a rule, also a
-        scale or ratio above 50;
-        ACLNN_ERR_INNER_NULLPTR (561103) where memory does not suffice.
+        ACLNN_ERR_PARAM_INVALID (161002) where the call breaks a rule, such as a scale or ratio
+        above 50; ACLNN_ERR_INNER_NULLPTR (561103) where memory does not suffice;
+        ACLNN_ERR_INNER_CREATE_EXECUTOR (561101) for any other failure.
     workspaceSize : int
         Bytes that the second phase needs; 0 if refused.
     executor : AclOpExecutor or None
@@ -96,7 +96,8 @@ def aclnnUpsampleNearest3dBackwardGetWorkspaceSize(
     status : aclnnStatus
         ACLNN_SUCCESS; ACLNN_ERR_PARAM_NULLPTR (161001) where a tensor or a size is None;
         ACLNN_ERR_PARAM_INVALID (161002) where the call breaks a rule;
-        ACLNN_ERR_INNER_NULLPTR (561103) where memory does not suffice.
+        ACLNN_ERR_INNER_NULLPTR (561103) where memory does not suffice;
+        ACLNN_ERR_INNER_CREATE_EXECUTOR (561101) for any other failure.
     workspaceSize : int
         Bytes that the second phase needs; 0 if refused.
     executor : AclOpExecutor or None
@@ -146,7 +147,8 @@ def aclnnUpsampleTrilinear3dBackwardGetWorkspaceSize(
     status : aclnnStatus
         ACLNN_SUCCESS; ACLNN_ERR_PARAM_NULLPTR (161001) where a tensor or a size is None;
         ACLNN_ERR_PARAM_INVALID (161002) where the call breaks a rule;
-        ACLNN_ERR_INNER_NULLPTR (561103) where memory does not suffice.
+        ACLNN_ERR_INNER_NULLPTR (561103) where memory does not suffice;
+        ACLNN_ERR_INNER_CREATE_EXECUTOR (561101) for any other failure.
     workspaceSize : int
         Bytes that the second phase needs; 0 if refused.
     executor : AclOpExecutor or None

@@ -78,6 +78,8 @@ def sequence(
     sized: whether `given` has to know its length, and no element beyond it is read. whole: whether
     more elements than are read are refused.
     """
+    if type(given) is tuple and len(given) <= MOST_READ:
+        return given
     most = MOST_READ + whole
     with reading(name, given, wanted):
         found = tuple(islice(given, min(len(given), most) if sized else most))
@@ -106,12 +108,13 @@ def integers(
     """A sequence as ints, `count` of them if it is given."""
     wanted = wanted or f"{count} integers"
     found = sequence(name, given, wanted, sized=sized, whole=whole)
-    with reading(name, given, wanted):
-        numbers = tuple([n if type(n) is int else _index(n) for n in found])
-    if count is not None and len(numbers) != count:
-        shown = text(numbers if len(numbers) < MOST_READ else given)
+    if any([type(number) is not int for number in found]):
+        with reading(name, given, wanted):
+            found = tuple(map(_index, found))
+    if count is not None and len(found) != count:
+        shown = text(found if len(found) < MOST_READ else given)
         raise ParameterError(f"{name} is {shown}, wanted {wanted}")
-    return numbers
+    return found
 
 
 def int64s(
@@ -189,6 +192,8 @@ def number(name: str, given: Any, wanted: str = "a float or an int") -> float:
     A duration is none, though NumPy counts it among its integers.
     """
     kind = type(given)  # an instance may say that it is of another class
+    if kind is float:
+        return given  # type: ignore[no-any-return]
     if not issubclass(kind, _NUMBERS) or issubclass(kind, np.timedelta64):
         raise ParameterTypeError(f"{name} is {text(given)}, wanted {wanted}")
     with reading(name, given, wanted):
