@@ -89,22 +89,8 @@ def build_info() -> dict[str, object]:
 
 
 __all__ = [
-    "Band",
-    "InferShapeError",
-    "KernelNotFoundError",
-    "ParameterError",
-    "ParameterTypeError",
-    "Plan",
-    "Status",
-    "TilingError",
-    "bands",
-    "build_info",
-    "get_num_threads",
-    "nearest",
-    "nearest_backward",
-    "nearest_exact",
-    "nearest_exact_backward",
-    "set_num_threads",
-    "trilinear",
+    "Band", "InferShapeError", "KernelNotFoundError", "ParameterError", "ParameterTypeError",
+    "Plan", "Status", "TilingError", "bands", "build_info", "get_num_threads", "nearest",
+    "nearest_backward", "nearest_exact", "nearest_exact_backward", "set_num_threads", "trilinear",
     "trilinear_backward",
-]
+]  # fmt: skip

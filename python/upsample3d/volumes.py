@@ -6,12 +6,6 @@ from .files.volumes import __doc__ as __doc__
 from .files.volumes import backward, forward
 
 __all__ = [
-    "GridWarning",
-    "LabelWarning",
-    "Volume",
-    "VolumeWarning",
-    "Written",
-    "backward",
-    "forward",
+    "GridWarning", "LabelWarning", "Volume", "VolumeWarning", "Written", "backward", "forward",
     "read",
-]
+]  # fmt: skip

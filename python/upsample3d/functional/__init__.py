@@ -10,13 +10,6 @@ from .gradients import nearest_backward, nearest_exact_backward, trilinear_backw
 from .resampling import nearest, nearest_exact, trilinear
 
 __all__ = [
-    "bands",
-    "get_num_threads",
-    "nearest",
-    "nearest_backward",
-    "nearest_exact",
-    "nearest_exact_backward",
-    "set_num_threads",
-    "trilinear",
-    "trilinear_backward",
-]
+    "bands", "get_num_threads", "nearest", "nearest_backward", "nearest_exact",
+    "nearest_exact_backward", "set_num_threads", "trilinear", "trilinear_backward",
+]  # fmt: skip

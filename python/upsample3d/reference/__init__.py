@@ -24,10 +24,6 @@ from .gradients import nearest_backward, nearest_exact_backward, trilinear_backw
 from .resampling import nearest, nearest_exact, trilinear
 
 __all__ = [
-    "nearest",
-    "nearest_backward",
-    "nearest_exact",
-    "nearest_exact_backward",
-    "trilinear",
+    "nearest", "nearest_backward", "nearest_exact", "nearest_exact_backward", "trilinear",
     "trilinear_backward",
-]
+]  # fmt: skip
