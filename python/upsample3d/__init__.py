@@ -63,10 +63,20 @@ else:  # hidden from type checkers, which would take every name
 
 
 def build_info() -> dict[str, object]:
-    """How this copy was built and what it runs on.
+    """Return how this copy was built and what it runs on.
 
-    version; level in use and levels to be had, best first; compiler; openmp, the specification
-    (yyyymm) and the runtime's file, or None where the build has none; threads that a call may use.
+    Returns
+    -------
+    dict
+        "version"; "level", the CPU level in use; "levels", those available, best first; "compiler";
+        "openmp", its specification (yyyymm) and the file of its runtime, or None in a build without
+        it; "threads", how many a call may use.
+
+    Examples
+    --------
+    >>> import upsample3d as up
+    >>> sorted(up.build_info())
+    ['compiler', 'level', 'levels', 'openmp', 'threads', 'version']
     """
     return {
         "version": __version__,

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first phases: every unit-test row of the operators, every check alone, and which one decides.
-
-Rows and their names are those of the ops-cv library's op_api unit tests.
-"""
+"""The first phases: every row of ops-cv's op_api unit tests by its name, and every corner case."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import weakref
 import numpy as np
 import pytest
 from aclnn_calls import OPS, arguments, each_op
-from test_aclnn_run import I_SIDE, INVALID, NULL, O_SIDE, OK, RUNTIME, bits, call, gradient, ready
+from aclnn_runs import I_SIDE, INVALID, NULL, O_SIDE, OK, RUNTIME, bits, call, gradient, ready
 
 import upsample3d as up
 from upsample3d import aclnn
@@ -137,7 +137,7 @@ def test_an_executor_that_cannot_be_made(op, error, status, said, monkeypatch):
     def plan(*arguments, **options):
         raise error
 
-    monkeypatch.setattr("upsample3d.cann.phases.Plan", plan)
+    monkeypatch.setattr("upsample3d.cann.executors.Plan", plan)
     assert op.prepare(arguments()) == (status, 0, None)
     message = aclnn.aclGetRecentErrMsg()
     assert said in message

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from aclnn_calls import LAST, OPS, arguments, each_op
+from aclnn_calls import LAST, OPS, POSITIONS, STATUSES, arguments, each_op, pixels
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strange import NUMBERS, STRANGE, TENSORS, Liar, Unspeakable, raising
@@ -18,7 +18,6 @@ from upsample3d import aclnn
 from upsample3d.aclnn import AclTensor
 from upsample3d.spec.errors import RuntimeStateError
 
-STATUSES = set(aclnn.aclnnStatus)
 OK, NULL, INVALID, RUNTIME, MEMORY = 0, 161001, 161002, 361001, 561103
 
 
@@ -48,23 +47,11 @@ anything = st.one_of(
     st.integers(),
     st.lists(st.integers(-1, 12), max_size=6),
 )
-POSITIONS = (
-    "gradOut", "outputSize", "inputSize", "alignCorners", "scalesD", "scalesH", "scalesW",
-    "gradInput",
-)  # fmt: skip
 changes = st.dictionaries(st.sampled_from(POSITIONS), anything, max_size=4)
 many = settings(
     max_examples=2000, deadline=None, database=None, derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )  # fmt: skip
-
-
-def pixels(given):
-    """The bytes of gradInput, whatever stands there."""
-    made = given["gradInput"]
-    if type(made) is AclTensor and type(getattr(made, "view", None)) is np.ndarray:
-        return made.view.tobytes()
-    return b""
 
 
 @pytest.mark.long

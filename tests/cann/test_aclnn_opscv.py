@@ -8,8 +8,8 @@ import numpy as np
 import oracle
 import pytest
 from aclnn_calls import INF, NCDHW, NDHWC, OPS
+from aclnn_runs import ND, as_ncdhw, in_format, run
 from opscv import CASES, gradient, parts, source_bytes
-from test_aclnn_run import ND, as_ncdhw, in_format, run
 
 from upsample3d.aclnn import AclTensor
 

@@ -12,6 +12,7 @@ from aclnn_calls import HUGE, NCDHW, NDHWC, OK, OPS, I, N, answer, arguments, ea
 
 from upsample3d import aclnn
 from upsample3d.aclnn import AclTensor, aclDataType, aclFormat
+from upsample3d.cann import call as aclnn_call
 from upsample3d.cann import checks as aclnn_checks
 
 INPUT_SIDE = (2, 2, 6, 8, 10)
@@ -78,13 +79,13 @@ CHECKS = {
     "outputSize null": Alone(None, "outputSize is None", status=N, outputSize=None),
     "inputSize null": Alone(None, "inputSize is None", status=N, inputSize=None),
     "gradInput null": Alone(None, "gradInput is None", status=N, gradInput=None),
-    "gradOut type": Alone(None, "gradOut is a ndarray", gradOut=np.zeros((2, 2, 3, 4, 5))),
-    "outputSize type": Alone(None, "outputSize[1] is a str, wanted", outputSize=(3, "4", 5)),
-    "inputSize type": Alone(None, "inputSize is a int, wanted a seq", inputSize=12),
-    "alignCorners type": Alone(None, "alignCorners is a int", alignCorners=1),
-    "scalesD type": Alone(None, "scalesD is a NoneType", scalesD=None),
-    "scalesH type": Alone(None, "scalesH is a str", scalesH="1"),
-    "scalesW type": Alone(None, "scalesW is a complex", scalesW=1j),
+    "gradOut type": Alone(None, "gradOut is a ndarray, wanted", gradOut=np.zeros((2, 2, 3, 4, 5))),
+    "outputSize type": Alone(None, "outputSize is (3, '4', 5), wanted", outputSize=(3, "4", 5)),
+    "inputSize type": Alone(None, "inputSize is 12, wanted a seq", inputSize=12),
+    "alignCorners type": Alone(None, "alignCorners is 1, wanted", alignCorners=1),
+    "scalesD type": Alone(None, "scalesD is None, wanted", scalesD=None),
+    "scalesH type": Alone(None, "scalesH is '1', wanted", scalesH="1"),
+    "scalesW type": Alone(None, "scalesW is 1j, wanted", scalesW=1j),
     "gradInput type": Alone(None, "gradInput is a list", gradInput=[1]),
     "dtype": Alone("dtype_known", "gradOut has dtype", types=(aclDataType.ACL_INT32,) * 2),
     "dtypes": Alone(
@@ -193,7 +194,7 @@ def failing(op, changes, asked):
     given = arguments(**changes)
     names = ("gradOut", "outputSize", "inputSize", "alignCorners")
     scales = tuple(given[f"scales{axis}"] for axis in "DHW")
-    call, *arrays = aclnn_checks.read(
+    call, *arrays = aclnn_call.read(
         op.operator, *(given[name] for name in names), scales, given["gradInput"]
     )
     memory = () if call.empty else aclnn_checks.MEMORY

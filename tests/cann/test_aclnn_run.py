@@ -3,63 +3,32 @@
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 import math
-import tracemalloc
 
 import numpy as np
 import oracle
 import pytest
-from aclnn_calls import NCDHW, NDHWC, OPS, arguments, each_op, tensor
+from aclnn_calls import NCDHW, NDHWC, OPS, each_op
+from aclnn_runs import (
+    DATA_TYPE,
+    I_SIDE,
+    ND,
+    O_SIDE,
+    OK,
+    as_ncdhw,
+    bits,
+    call,
+    each_dtype,
+    gradient,
+    in_format,
+    run,
+)
 from modes import FTZ_DAZ, Mode, x86
 
 import upsample3d as up
 from upsample3d import aclnn
-from upsample3d.aclnn import AclTensor, aclCreateTensor, aclDataType, aclFormat
-
-OK, NULL, INVALID, RUNTIME = 0, 161001, 161002, 361001
-ND = aclFormat.ACL_FORMAT_ND
-I_SIDE, O_SIDE = (2, 3, 2, 3, 5), (2, 3, 5, 4, 9)
-DTYPES = [("exact", t) for t in ("float32", "float16", "bfloat16")] + [
-    (name, t) for name in ("nearest", "trilinear") for t in oracle.DTYPES
-]
-each_dtype = pytest.mark.parametrize(("op", "dtype"), [(OPS[n], t) for n, t in DTYPES], ids=str)
-
-
-def call(op, grad_out, grad_input, i, o, scales=(0.0, 0.0, 0.0), align_corners=False):
-    """The first phase's answer for two tensors and the sizes (D, H, W)."""
-    planes = plane_sizes(grad_out)
-    return op.prepare(
-        {
-            "gradOut": grad_out, "outputSize": o, "inputSize": (*planes, *i),
-            "alignCorners": align_corners, "scalesD": scales[0], "scalesH": scales[1],
-            "scalesW": scales[2], "gradInput": grad_input,
-        }
-    )  # fmt: skip
-
-
-def plane_sizes(grad_out):
-    shape = grad_out.view_shape
-    return (shape[0], shape[4]) if grad_out.format == NDHWC else shape[:2]
-
-
-def run(op, *given, **options):
-    """Both phases; the second with exactly what the first asks for."""
-    status, size, executor = call(op, *given, **options)
-    assert status == OK, aclnn.aclGetRecentErrMsg()
-    workspace = np.full(size, 0xFF, np.uint8) if size else None
-    assert op.second(workspace, size, executor, None) == OK, aclnn.aclGetRecentErrMsg()
-
-
-def ready(op, value=3):
-    """(arguments, size, executor) of a call that can run."""
-    given = arguments()
-    given["gradOut"].view[...] = value
-    status, size, executor = op.prepare(given)
-    assert status == OK
-    return given, size, executor
-
+from upsample3d.aclnn import AclTensor, aclCreateTensor
 
 # ---- The operators' own example ----
 
@@ -90,11 +59,6 @@ def test_example_of_the_operators(op):
 
 
 # ---- Layouts ----
-
-DATA_TYPE = {
-    "float32": aclDataType.ACL_FLOAT, "float16": aclDataType.ACL_FLOAT16,
-    "bfloat16": aclDataType.ACL_BF16, "float64": aclDataType.ACL_DOUBLE,
-}  # fmt: skip
 
 
 def plain(shape, dtype, format):
@@ -147,23 +111,6 @@ def itemsize(dtype):
 
 LAYOUTS = (plain, strided, backwards, other_memory)
 FORMATS = ((NCDHW, NCDHW), (ND, ND), (NDHWC, NDHWC), (ND, NCDHW))
-
-
-def in_format(shape, format):
-    return (shape[0], *shape[2:], shape[1]) if format == NDHWC else shape
-
-
-def as_ncdhw(tensor):
-    return oracle.from_format(tensor.view, "NDHWC" if tensor.format == NDHWC else "NCDHW")
-
-
-def gradient(dtype, shape=O_SIDE, seed=3):
-    g = np.random.default_rng(seed).standard_normal(shape)
-    return g.astype(oracle.numpy_dtype(dtype))
-
-
-def bits(array):
-    return np.ascontiguousarray(array).tobytes()
 
 
 @pytest.mark.parametrize("formats", FORMATS, ids=lambda f: "-".join(x.name[11:] for x in f))
@@ -245,117 +192,3 @@ def test_align_corners(dtype):
             scales=scales, align_corners=True,
         )  # fmt: skip
         assert bits(grad_input.view) == bits(wanted)
-
-
-# ---- Workspaces ----
-
-
-@each_dtype
-def test_planned_workspace_is_enough_and_nothing_else_is_written(op, dtype):
-    i, o = (2, 4, 24, 32, 30), (2, 4, 40, 50, 61)
-    real = oracle.numpy_dtype(dtype)
-    count, guard = math.prod(i), 64
-    memory = np.full(count + 2 * guard, 7, real)
-    grad_input = aclCreateTensor(
-        i, DATA_TYPE[dtype], None, guard, NCDHW, (count + 2 * guard,), memory
-    )
-    g = gradient(dtype, o)
-    status, size, executor = call(op, AclTensor.from_array(g), grad_input, i[2:], o[2:])
-    assert status == OK
-    assert size > 0
-    workspace = np.full(size + 2 * 64, 0xFF, np.uint8)
-    edges = workspace[:64], workspace[-64:]
-    tracemalloc.start()
-    try:
-        assert op.second(workspace[64:-64], size, executor, None) == OK
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 20_000 < min(count * real.itemsize, g.nbytes)
-    assert all((edge == 0xFF).all() for edge in edges)
-    assert (memory[:guard] == 7).all()
-    assert (memory[-guard:] == 7).all()
-    assert bits(grad_input.view) == bits(getattr(up, op.function)(g, i))
-
-
-OBJECTS = (
-    lambda size: np.array([None] * size),
-    lambda size: memoryview(np.array([None] * size)),
-    lambda size: (ctypes.py_object * size)(),
-    lambda size: (Record * size)(),
-)
-"""Buffers of references to objects, which a kernel must never write."""
-
-
-class Record(ctypes.Structure):
-    _fields_ = [("number", ctypes.c_int), ("reference", ctypes.py_object)]
-
-
-WORKSPACES = [
-    ("None", lambda size: (None, size), NULL, "workspace is None"),
-    ("too small a number", lambda size: (bytearray(size), size - 1), INVALID, "workspaceSize is"),
-    ("too small a buffer", lambda size: (bytearray(size - 1), size), INVALID, "workspace has"),
-    ("a number above the buffer", lambda size: (bytearray(size), size + 1), INVALID, "workspace h"),
-    ("negative", lambda size: (bytearray(size), -1), INVALID, "workspaceSize is -1"),
-    ("beyond 64 bits", lambda size: (bytearray(size), 2**70), INVALID, "workspaceSize has 71 bits"),
-    ("no number", lambda size: (bytearray(size), "9"), INVALID, "workspaceSize is a str"),
-    ("no size", lambda size: (bytearray(size), None), INVALID, "workspaceSize is a None"),
-    ("read-only", lambda size: (bytes(size), size), INVALID, "workspace is read-only"),
-    ("no buffer", lambda size: (object(), size), INVALID, "workspace is a object, wanted"),
-    (
-        "gaps",
-        lambda size: (np.zeros(2 * size, np.uint8)[::2], size),
-        INVALID,
-        "workspace is a ndarray, wanted a writable contiguous buffer",
-    ),
-    *(
-        (f"objects {k}", lambda size, make=make: (make(size), size), INVALID, "workspace is a ")
-        for k, make in enumerate(OBJECTS)
-    ),
-]
-
-
-@pytest.mark.parametrize(
-    ("make", "expected", "message"), [w[1:] for w in WORKSPACES], ids=[w[0] for w in WORKSPACES]
-)
-@each_op
-def test_wrong_workspace(op, make, expected, message):
-    given, size, executor = ready(op)
-    assert size > 0
-    before = bits(given["gradInput"].view)
-    workspace, said = make(size)
-    assert op.second(workspace, said, executor, None) == expected
-    assert aclnn.aclGetRecentErrMsg().startswith(message)
-    assert bits(given["gradInput"].view) == before
-    assert op.second(bytearray(size), size, executor, None) == OK  # it has not run yet
-    assert bits(given["gradInput"].view) != before
-
-
-@pytest.mark.parametrize("name", ["gradOut", "gradInput"])
-@each_op
-def test_workspace_over_a_tensor(op, name):
-    given, size, executor = ready(op)
-    view = given[name].view
-    before = bits(view)
-    memory = np.zeros(size // 4 + 10_000, np.float32)
-    memory[100 : 100 + view.size] = view.ravel()
-    given[name] = AclTensor.from_array(memory[100 : 100 + view.size].reshape(view.shape))
-    status, size, executor = op.prepare(given)
-    assert status == OK
-    assert op.second(memory, size, executor, None) == INVALID
-    assert aclnn.aclGetRecentErrMsg().startswith("workspace overlaps")
-    assert bits(given[name].view) == before
-
-
-@each_op
-def test_no_workspace_where_none_is_needed(op):
-    sizes = (2, 2, 3, 4, 5)
-    g = gradient("float32", sizes)
-    for workspace, size in ((None, 0), (bytearray(8), 0), (bytearray(8), 8)):
-        grad_input = tensor(sizes)
-        status, needed, executor = call(
-            op, AclTensor.from_array(g), grad_input, sizes[2:], sizes[2:]
-        )
-        assert (status, needed) == (OK, 0)
-        assert op.second(workspace, size, executor, None) == OK
-        assert bits(grad_input.view) == bits(g)

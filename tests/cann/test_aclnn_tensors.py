@@ -7,7 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from aclnn_calls import OPS, arguments, tensor
-from test_aclnn_run import (
+from aclnn_runs import (
     I_SIDE,
     INVALID,
     ND,
@@ -36,31 +36,34 @@ GOOD = {
     "storage_dims": (8,), "data": bytearray(32),
 }  # fmt: skip
 REFUSED = [
-    ({"view_dims": None}, "viewDims is a NoneType, wanted a sequence of 64-bit integers"),
+    ({"view_dims": None}, "viewDims is None, wanted a sequence of 64-bit integers"),
     ({"view_dims": (2, -3)}, "viewDims is (2, -3)"),
     ({"view_dims": (2,) * 65, "strides": (0,) * 65}, "viewDims has more than 64"),
-    ({"view_dims": {2, 3}}, "viewDims is a set"),
+    ({"view_dims": {2, 3}}, "viewDims is {2, 3}, wanted a sequence of 64-bit integers, in order"),
     ({"data_type": 99}, "dataType is 99, wanted an aclDataType"),
-    ({"data_type": "float32"}, "dataType is a str, wanted an aclDataType"),
-    ({"data_type": np.float32}, "dataType is a type, wanted an aclDataType"),
+    ({"data_type": "float32"}, "dataType is 'float32', wanted an aclDataType"),
+    ({"data_type": np.float32}, "dataType is <class 'numpy.float32'>, wanted an aclDataType"),
     ({"strides": (4,)}, "strides has 1 elements, wanted 2"),
-    ({"strides": (4, 1.0)}, "strides[1] is a float"),
+    ({"strides": (4, 1.0)}, "strides is (4, 1.0), wanted a sequence of 64-bit integers"),
     ({"strides": (4, 2)}, "offset is 1"),
     ({"offset": 2}, "offset is 2"),
     ({"offset": -1}, "offset is -1"),
     ({"strides": (4, -1)}, "offset is 1"),
     ({"strides": (2**62, 1)}, "offset is 1"),
-    ({"offset": 2**64}, "offset has 65 bits"),
+    ({"offset": 2**64}, f"offset is {2**64}, wanted a 64-bit integer"),
     ({"format": 5}, "format is 5, wanted an aclFormat"),
-    ({"format": "NCDHW"}, "format is a str, wanted an aclFormat"),
-    ({"format": Wrong()}, "format is a Wrong that raises ZeroDivisionError, wanted an aclFormat"),
-    ({"format": None}, "format is a NoneType"),
+    ({"format": "NCDHW"}, "format is 'NCDHW', wanted an aclFormat"),
+    ({"format": Wrong()}, "format is a Wrong, wanted an aclFormat; it raises ZeroDivisionError"),
+    ({"format": None}, "format is None, wanted an aclFormat"),
     ({"storage_dims": (7,)}, "offset is 1"),
     ({"storage_dims": (9,)}, "tensorData has 32 bytes, wanted 36"),
     ({"storage_dims": (2**62, 2**62)}, "tensorData has 32 bytes"),
     ({"data": None}, "tensorData is None"),
-    ({"data": 5}, "tensorData is a int, wanted a contiguous buffer"),
-    ({"data": [0.0] * 8}, "tensorData is a list, wanted a contiguous buffer"),
+    ({"data": 5}, "tensorData is 5, wanted a contiguous buffer"),
+    (
+        {"data": [0.0] * 8},
+        f"tensorData is {[0.0] * 8}, wanted a contiguous buffer",
+    ),
     (
         {"data": np.zeros(16, np.float32)[::2]},
         "tensorData has strides of (8,) bytes for (8,), "
@@ -73,9 +76,12 @@ REFUSED = [
     ),
     ({"data": np.zeros(8, np.float16)}, "tensorData has dtype float16, wanted float32"),
     ({"data": np.array([None] * 8)}, "tensorData has dtype object, wanted float32"),
-    ({"data": np.array([None] * 8), "data_type": 11}, "tensorData is a ndarray, wanted a contig"),
+    (
+        {"data": np.array([None] * 8), "data_type": 11},
+        "tensorData is an array of shape (8,)",
+    ),
     ({"data": np.zeros(33, np.uint8)[1:]}, "tensorData is misaligned"),
-    *(({"data": make(8)}, "tensorData is a ") for make in OBJECTS[1:]),
+    *(({"data": make(8)}, "tensorData is a") for make in OBJECTS[1:]),
 ]
 
 
@@ -174,8 +180,8 @@ def test_int_arrays():
         ([1, 2], 3, "size is 3, wanted 0 to 2"),
         ([1] * 100, 65, "size is 65, wanted 0 to 64"),
         ([1, 2], -1, "size is -1"),
-        ([1, 2.0], 2, "value[1] is a float, wanted a 64-bit integer"),
-        ([1, 2**63], 2, "value[1] has 64 bits"),
+        ([1, 2.0], 2, "value is [1, 2.0], wanted a sequence of 64-bit integers"),
+        ([1, 2**63], 2, f"value[1] is {2**63}, wanted 64 bits"),
     ):
         assert aclnn.aclCreateIntArray(value, size) is None
         assert aclnn.aclGetRecentErrMsg().startswith(message)

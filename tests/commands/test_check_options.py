@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The options of `upsample3d check`: other spellings, --help, and what a mistake is told."""
 
-# ruff: noqa: F811 - a fixture of another file is an import and an argument
-
 from __future__ import annotations
 
 import pytest
-from test_check import A2, CHIPS, GOOD, OPS, TRILINEAR, check  # noqa: F401
+from check_calls import A2, CHIPS, GOOD, OPS, TRILINEAR
 
 from upsample3d.__main__ import main
 

@@ -174,7 +174,7 @@ def loaded(path):
 @pytest.mark.parametrize("part", [1, 200, 8 << 20])
 def test_every_suffix_to_every_other(tmp_path, ndim, part, monkeypatch):
     """Also in parts as small as one row or voxel."""
-    monkeypatch.setattr("upsample3d.files.volumes.PART", part)
+    monkeypatch.setattr("upsample3d.files.stream.PART", part)
     x = RNG.standard_normal(SHAPES[ndim]).astype(np.float32)
     y = up.trilinear(five(x), (6, 5, 11))
     gradient = up.trilinear_backward(y, five(x).shape)

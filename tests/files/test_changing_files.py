@@ -30,7 +30,7 @@ def saved(path: Path) -> Path:
 
 def meddling(monkeypatch, meddle):
     """`meddle` is called before the third part of a volume is read."""
-    monkeypatch.setattr("upsample3d.files.volumes.PART", 256)
+    monkeypatch.setattr("upsample3d.files.stream.PART", 256)
     calls, check = [], formats.Content.check
 
     def checked(content):

@@ -19,7 +19,7 @@ import pytest
 import valid_calls
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from malformed import LARGE, SMALL, Liar
+from malformed_things import LARGE, SMALL, Claims, Liar
 from strange import Masked, raising, released
 
 import upsample3d as up
@@ -100,7 +100,7 @@ def test_an_array_that_lies_about_its_shape_is_taken_as_what_it_is():
 
 @pytest.mark.parametrize("place", ["grad_output", "out"])
 def test_what_only_says_that_it_is_an_array_is_refused(place):
-    given = {"grad_output": np.ones(LARGE, np.float32), place: malformed.Claims()}
+    given = {"grad_output": np.ones(LARGE, np.float32), place: Claims()}
     with pytest.raises(up.ParameterTypeError, match=f"{place} is a Claims"):
         up.nearest_backward(**given, input_size=SMALL)
     plan = up.Plan("nearest_backward", LARGE, "float32", input_size=SMALL)

@@ -73,8 +73,11 @@ MAY_NOT_SAY = {
     "python/upsample3d/plan/schedule.py": "raise scale strides NCDHW dtype rule " + OPS,
     "python/upsample3d/plan/plan.py": "raise sched_getaffinity cpu_count float32 ceil floor round",
     "python/upsample3d/cann/tiling_data.py": "numpy strides dtype raise",
-    "python/upsample3d/cann/tiling.py": "strides NCDHW Plan",
-    "python/upsample3d/cann/phases.py": "float64 ceil floor bands schedule",
+    "python/upsample3d/cann/tiling_950.py": "strides NCDHW Plan",
+    "python/upsample3d/cann/tiling_a2.py": "strides NCDHW Plan",
+    "python/upsample3d/cann/first_phase.py": "float64 ceil floor bands schedule Plan",
+    "python/upsample3d/cann/executors.py": "float64 ceil floor bands schedule",
+    "python/upsample3d/cann/second_phase.py": "float64 ceil floor bands schedule Plan",
     "python/upsample3d/spec/opspec.py": "sched_getaffinity cpu_count gather Job",
     "python/upsample3d/frameworks/torch_override.py": "numpy np Plan stride strides bands float32",
     "python/upsample3d/frameworks/torch_ops.py": "numpy np Plan stride strides bands float32",
@@ -88,8 +91,8 @@ ONLY_IN = {
     "__array_struct__": set(),
     "nibabel": {"nifti.py", "headers.py"},
     "matplotlib": {"picture.py", "story.py"},
-    "Job": {"levels.py", "plan.py"},
-    "execute": {"plan.py", "torch_run.py"},
+    "Job": {"levels.py", "prepared.py"},
+    "execute": {"plan.py", "prepared.py", "torch_run.py"},
 }
 """A name -> the Python files of the package that may use it."""
 

@@ -15,6 +15,7 @@ import pytest
 import upsample3d as up
 from upsample3d import graph
 from upsample3d.__main__ import main
+from upsample3d.geometry.axis import Axis
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in (
@@ -56,8 +57,11 @@ def test_python_blocks():
         exec(block, names)
         if torch:
             exec("upsample3d.torch.disable()", names)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     assert names["output"].shape == (1, 8, 64, 64, 64)
+    area = names["band"](Axis(7, 3, None, False, "aclnn", np.float32, False))
+    assert (area.lo.tolist(), area.hi.tolist()) == ([0, 2, 4], [3, 5, 7])
+    assert np.array_equal(area.w, np.full(9, 1 / 3, np.float32))
 
 
 def graph_calls(text: str) -> list[str]:

@@ -35,6 +35,25 @@ def test_input_size_forward_is_compared(op):
         up.Plan(op, (10**5000, *SIZE[1:]), "f4", input_size=SIZE, output_size=SHAPE[2:])
 
 
+def test_a_name_that_compares_and_hashes_as_it_likes():
+    class Name(str):
+        __slots__ = ()
+
+        def __eq__(self, other):
+            return False
+
+        def __hash__(self):
+            raise RuntimeError
+
+    x = np.arange(720, dtype=np.float32).reshape(SIZE)
+    plan = up.Plan(Name("nearest"), SIZE, "f4", output_size=SHAPE[2:], rule=Name("torch"))
+    assert plan == up.Plan("nearest", SIZE, "f4", output_size=SHAPE[2:], rule="torch")
+    wanted = x.repeat(2, 2).repeat(2, 3).repeat(2, 4)
+    assert np.array_equal(up.nearest(x, SHAPE[2:], rule=Name("torch")), wanted)
+    with pytest.raises(up.ParameterError, match="wanted one of NCDHW, NDHWC"):
+        up.nearest(x, SHAPE[2:], data_format=Name("NCHW"))
+
+
 def test_a_plan_says_what_it_is():
     plan = up.Plan("nearest", SIZE, "f2", output_size=SHAPE[2:], num_threads=1)
     size = f"workspace_size={plan.workspace_size}"

@@ -12,11 +12,16 @@ import numpy as np
 import pytest
 
 from upsample3d import aclnn
-from upsample3d.aclnn import aclCreateTensor, aclDataType, aclFormat
-from upsample3d.cann import checks as aclnn_checks
+from upsample3d.aclnn import AclTensor, aclCreateTensor, aclDataType, aclFormat
+from upsample3d.cann import call, operators
 
 OK, N, I = 0, 161001, 161002  # noqa: E741
 NAN, INF, HUGE = math.nan, math.inf, 2**31
+STATUSES = set(aclnn.aclnnStatus)
+POSITIONS = (
+    "gradOut", "outputSize", "inputSize", "alignCorners", "scalesD", "scalesH", "scalesW",
+    "gradInput",
+)  # fmt: skip
 NCDHW, NDHWC = aclFormat.ACL_FORMAT_NCDHW, aclFormat.ACL_FORMAT_NDHWC
 
 
@@ -28,7 +33,7 @@ class Op:
     first: Any
     second: Any
     function: str
-    operator: aclnn_checks.Operator
+    operator: call.Operator
 
     def prepare(self, arguments: dict[str, Any]) -> tuple[Any, Any, Any]:
         """The first phase; alignCorners goes where it belongs."""
@@ -44,7 +49,7 @@ OPS = {
         getattr(aclnn, f"aclnnUpsample{middle}3dBackwardGetWorkspaceSize"),
         getattr(aclnn, f"aclnnUpsample{middle}3dBackward"),
         f"{function}_backward",
-        getattr(aclnn_checks, name.upper()),
+        getattr(operators, name.upper()),
     )
     for name, middle, function in (
         ("exact", "NearestExact", "nearest_exact"),
@@ -121,3 +126,11 @@ LAST = {
     "gradOut": (2, 2, 3, 4, 5), "outputSize": (2, 3, 4), "inputSize": (2, 5, 4, 6, 8),
     "gradInput": (2, 4, 6, 8, 5), "formats": (NDHWC, NDHWC),
 }  # fmt: skip
+
+
+def pixels(given):
+    """The bytes of gradInput, whatever stands there."""
+    made = given["gradInput"]
+    if type(made) is AclTensor and type(getattr(made, "view", None)) is np.ndarray:
+        return made.view.tobytes()
+    return b""

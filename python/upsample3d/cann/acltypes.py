@@ -15,7 +15,7 @@ import numpy as np
 
 
 class aclDataType(IntEnum):
-    """Element types. numpy: NumPy's type of the same elements."""
+    """Element types, by CANN's names and numbers."""
 
     ACL_DT_UNDEFINED = -1
     ACL_FLOAT = 0
@@ -48,6 +48,7 @@ class aclDataType(IntEnum):
 
     @property
     def numpy(self) -> np.dtype[Any]:
+        """NumPy's type of the same elements; where it has none, a type of no bytes."""
         return _NUMPY[self]
 
     @property

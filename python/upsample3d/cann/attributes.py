@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The attributes of IR operators: how a value is read that is given for one.
-
-A reader returns exact types and raises what it likes for what it does not want.
-"""
+"""The attributes of IR operators: how a value is read that is given for one."""
 
 from __future__ import annotations
 
@@ -12,53 +9,31 @@ from typing import Any
 
 import numpy as np
 
-from . import messages
+from ..spec import arguments
 
 
-def int64s(given: Any) -> tuple[int, ...]:
-    """A list of ints of 64 bits."""
-    return tuple(messages.int64("", number) for number in _elements(given))
+def int64s(name: str, given: Any) -> tuple[int, ...]:
+    """Read a list of ints of 64 bits."""
+    return arguments.int64s(name, given, wanted="a list of integers", whole=True)
 
 
-def real(given: Any) -> tuple[float, ...]:
-    """A float."""
-    return (_real(given),)
-
-
-def reals(given: Any) -> tuple[float, ...]:
-    """A list of floats."""
-    return tuple(map(_real, _elements(given)))
-
-
-def _elements(given: Any) -> list[Any]:
-    elements = messages.sequence("", given, "numbers", messages.MOST_READ + 1)
-    if len(elements) > messages.MOST_READ:  # the rest is not read, and could say otherwise
-        raise ValueError
-    return elements
-
-
-def _real(given: Any) -> float:
-    """float32, as the IR holds it."""
+def real(name: str, given: Any) -> tuple[float, ...]:
+    """Read a float, float32 as the IR holds it."""
     with np.errstate(all="ignore"):
-        return float(np.float32(messages.double("", given)))
+        return (float(np.float32(arguments.double(name, given))),)
 
 
-def boolean(given: Any) -> bool:
-    """A bool, or 0 or 1."""
+def reals(name: str, given: Any) -> tuple[float, ...]:
+    """Read a list of floats."""
+    found = arguments.sequence(name, given, "a list of floats", sized=True, whole=True)
+    return sum((real(f"{name}[{k}]", number) for k, number in enumerate(found)), ())
+
+
+def boolean(name: str, given: Any) -> bool:
+    """Read a bool, or 0 or 1."""
     if issubclass(type(given), np.bool_):
         return bool(given)
-    number = messages.int64("", given)
-    if number not in (0, 1):
-        raise ValueError
-    return number == 1
-
-
-_WANTED: dict[Callable[[Any], Any], str] = {
-    int64s: "a list of integers",
-    real: "a float",
-    reals: "a list of floats",
-    boolean: "a bool",
-}
+    return arguments.integer(name, given, 0, 1, "a bool, or 0 or 1") == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +41,5 @@ class Attribute:
     """An attribute: how its value is read, and its default. None: it is required."""
 
     name: str
-    read: Callable[[Any], Any]
+    read: Callable[[str, Any], Any]
     default: Any = None
-
-    @property
-    def wanted(self) -> str:
-        """What its value has to be, in words."""
-        return _WANTED[self.read]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A call of an operator, read, and the checks it has to pass, in the operators' own order.
+"""The checks of a first phase, one function each; operators.py says which, in which order.
 
 A check is a function from a Call to what is wrong with it, or None; the first that speaks decides.
 Checks of memory ask the two arrays instead.
@@ -10,156 +10,37 @@ both tensors' sizes are tested (11), gradInput has rank 5 (9), mixed formats are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from collections.abc import Callable, Iterable
 
 from ..plan import buffers
 from ..plan.buffers import Array
 from ..spec import layout
-from ..spec.arguments import MOST, MOST_SCALE
+from ..spec.arguments import MOST, MOST_SCALE, text
 from ..spec.errors import ParameterError
-from ..spec.types import DataFormat, Op
-from . import messages
-from .acl import AclTensor, Sizes, tensor_of
-from .acltypes import aclDataType, aclFormat
+from .acltypes import aclFormat
+from .call import Call, Check, Tensor
+from .tensors import Sizes
 
-Scales = tuple[float, float, float]
-Check = Callable[["Call"], str | None]
 MemoryCheck = Callable[[Array, Array], str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
-    """An operator: its name in aclnn, the Plan's op behind it, and what it refuses.
-
-    align_corners: whether it has alignCorners.
-    """
-
-    name: str
-    op: Op
-    dtypes: tuple[aclDataType, ...]
-    checks: tuple[Check, ...]
-    align_corners: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Tensor:
-    """A tensor without its memory."""
-
-    dtype: aclDataType
-    shape: Sizes
-    format: aclFormat
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """The arguments of a first phase, of exact types, and without the tensors' memory."""
-
-    operator: Operator
-    grad_out: Tensor
-    output_size: Sizes
-    input_size: Sizes
-    align_corners: bool
-    scales: Scales
-    grad_input: Tensor
-
-    @property
-    def sides(self) -> Iterator[tuple[str, int, int]]:
-        """(axis, input size, output size) of D, H, W."""
-        return zip("DHW", self.input_size[2:], self.output_size, strict=True)
-
-    @property
-    def empty(self) -> bool:
-        """N = 0 or C = 0: nothing to compute."""
-        return 0 in self.grad_out.shape
-
-    @property
-    def scales_that_count(self) -> Scales | None:
-        """The scales where all three are > 0, else none."""
-        return self.scales if all(scale > 0 for scale in self.scales) else None
-
-    @property
-    def data_format(self) -> DataFormat:
-        """How both tensors' shapes are read, once they are checked."""
-        return "NDHWC" if _channels_last(self.grad_out) else "NCDHW"
-
-
-def read(
-    operator: Operator,
-    grad_out: Any,
-    output_size: Any,
-    input_size: Any,
-    align_corners: Any,
-    scales: tuple[Any, Any, Any],
-    grad_input: Any,
-) -> tuple[Call, Array, Array]:
-    """The Call of these arguments, and the arrays of gradOut and gradInput.
-
-    Check 1, that none is null, then what a C compiler checks.
-    """
-    messages.not_null("gradOut", grad_out)
-    messages.not_null("outputSize", output_size)
-    messages.not_null("inputSize", input_size)
-    messages.not_null("gradInput", grad_input)
-    d, h, w = scales
-    source = tensor_of("gradOut", grad_out)
-    call = Call(
-        operator,
-        _described(source),
-        messages.integers("outputSize", output_size),
-        messages.integers("inputSize", input_size),
-        messages.boolean("alignCorners", align_corners),
-        (
-            messages.double("scalesD", d),
-            messages.double("scalesH", h),
-            messages.double("scalesW", w),
-        ),
-        _described(result := tensor_of("gradInput", grad_input)),
-    )
-    return call, source.view, result.view
-
-
 def check(call: Call, checks: Iterable[Check]) -> None:
-    """Raises ParameterError with what the first failing check says."""
+    """Raise ParameterError with what the first failing check says."""
     for fails in checks:
         _refuse(fails(call))
 
 
 def check_memory(call: Call, grad_out: Array, grad_input: Array) -> None:
-    """The same for the memory of a call that has passed its operator's checks."""
+    """Do the same for the memory of a call that has passed its operator's checks."""
     for fails in () if call.empty else MEMORY:
         _refuse(fails(grad_out, grad_input))
-
-
-_TINY, _HUGE = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
-
-
-def kernel_scales(call: Call) -> tuple[float | None, ...] | None:
-    """The scales that count, as a Plan takes them.
-
-    The kernels take a scale, or trilinear its reciprocal, in float32, and the sizes' ratio where
-    that is 0. Otherwise a scale beyond float32's normal numbers is drawn to their ends: indices
-    below 2^31 fall where they fell.
-    """
-    if call.scales_that_count is None:
-        return None
-    inverse = call.operator is TRILINEAR
-    with np.errstate(all="ignore"):
-        passed = [np.float32(1 / scale if inverse else scale) for scale in call.scales]
-    return tuple(
-        min(max(scale, _TINY), _HUGE) if single > 0 else None
-        for scale, single in zip(call.scales, passed, strict=True)
-    )
 
 
 # ---- The checks ----
 
 
 def dtype_known(call: Call) -> str | None:
-    """The operator computes gradOut's dtype."""
+    """Check that the operator computes gradOut's dtype."""
     if call.grad_out.dtype not in call.operator.dtypes:
         names = " or ".join(dtype.name for dtype in call.operator.dtypes)
         return f"gradOut has dtype {call.grad_out.dtype.name}, wanted {names}"
@@ -167,37 +48,37 @@ def dtype_known(call: Call) -> str | None:
 
 
 def dtypes_equal(call: Call) -> str | None:
-    """gradInput has gradOut's dtype."""
+    """Check that gradInput has gradOut's dtype."""
     have, want = call.grad_input.dtype, call.grad_out.dtype
     return f"gradInput has dtype {have.name}, wanted {want.name}" if have != want else None
 
 
 def grad_out_rank(call: Call) -> str | None:
-    """gradOut has five dimensions."""
+    """Check that gradOut has five dimensions."""
     shape = call.grad_out.shape
     if len(shape) != 5:
-        return f"gradOut has shape {messages.told(shape)}, wanted 5 dimensions"
+        return f"gradOut has shape {text(shape)}, wanted 5 dimensions"
     return None
 
 
 def output_size_length(call: Call) -> str | None:
-    """outputSize is D, H, W."""
+    """Check that outputSize is D, H, W."""
     size = call.output_size
     if len(size) != 3:
-        return f"outputSize is {messages.told(size)}, wanted 3 elements, D, H, W"
+        return f"outputSize is {text(size)}, wanted 3 elements, D, H, W"
     return None
 
 
 def input_size_length(call: Call) -> str | None:
-    """inputSize is N, C, D, H, W."""
+    """Check that inputSize is N, C, D, H, W."""
     size = call.input_size
     if len(size) != 5:
-        return f"inputSize is {messages.told(size)}, wanted 5 elements, N, C, D, H, W"
+        return f"inputSize is {text(size)}, wanted 5 elements, N, C, D, H, W"
     return None
 
 
 def grad_out_format(call: Call) -> str | None:
-    """gradOut's format is one of three; gradInput's is not looked at."""
+    """Check that gradOut's format is one of three; gradInput's is not looked at."""
     if call.grad_out.format not in (
         aclFormat.ACL_FORMAT_ND, aclFormat.ACL_FORMAT_NCDHW, aclFormat.ACL_FORMAT_NDHWC,
     ):  # fmt: skip
@@ -206,7 +87,7 @@ def grad_out_format(call: Call) -> str | None:
 
 
 def sizes_positive(call: Call) -> str | None:
-    """D, H, W of inputSize and of outputSize are greater than 0; N and C are not looked at."""
+    """Check that D, H, W of both sizes are greater than 0; N and C are not looked at."""
     for name, sizes, spatial in (
         ("inputSize", call.input_size, call.input_size[2:]),
         ("outputSize", call.output_size, call.output_size),
@@ -217,25 +98,25 @@ def sizes_positive(call: Call) -> str | None:
 
 
 def grad_out_shape(call: Call) -> str | None:
-    """gradOut is inputSize's N, C with outputSize, in its own format's order."""
+    """Check that gradOut is inputSize's N, C with outputSize, in its own format's order."""
     return _misshapen("gradOut", call.grad_out, (*call.input_size[:2], *call.output_size), _BOTH)
 
 
 def grad_input_shape(call: Call) -> str | None:
-    """gradInput is inputSize, in its own format's order."""
+    """Check that gradInput is inputSize, in its own format's order."""
     return _misshapen("gradInput", call.grad_input, call.input_size, _INPUT)
 
 
 def formats_equal(call: Call) -> str | None:
-    """gradOut is NDHWC where gradInput is, and only there."""
-    if _channels_last(call.grad_out) != _channels_last(call.grad_input):
+    """Check that gradOut is NDHWC where gradInput is, and only there."""
+    if call.grad_out.channels_last != call.grad_input.channels_last:
         have, other = call.grad_out.format.name, call.grad_input.format.name
         return f"gradOut has format {have}, wanted NDHWC in both or none; gradInput has {other}"
     return None
 
 
 def scales_limited(call: Call) -> str | None:
-    """On each axis the scale, the sizes' ratio where it is not positive, is at most 50."""
+    """Check that each scale, or the sizes' ratio where it is not positive, is at most 50."""
     given = [scale > 0 for scale in call.scales]
     real = [s if s > 0 else o / i for s, (_, i, o) in zip(call.scales, call.sides, strict=True)]
     for k, axis in enumerate("DHW"):
@@ -246,7 +127,7 @@ def scales_limited(call: Call) -> str | None:
 
 
 def sizes_in_int32(call: Call) -> str | None:
-    """No size of either tensor is above 2^31 - 1 (not tested on ascend950; here it is)."""
+    """Check that no size is above 2^31 - 1 (not tested on ascend950; here it is)."""
     for name, tensor in (("gradOut", call.grad_out), ("gradInput", call.grad_input)):
         if max(tensor.shape) > MOST:
             return f"{name} has shape {tensor.shape}, wanted sizes up to {MOST}"
@@ -254,20 +135,20 @@ def sizes_in_int32(call: Call) -> str | None:
 
 
 def grad_input_writable(_: Array, grad_input: Array) -> str | None:
-    """gradInput can be written."""
+    """Check that gradInput can be written."""
     writable = grad_input.flags.writeable
     return None if writable else "gradInput is read-only, wanted writable memory"
 
 
 def grad_input_aligned(_: Array, grad_input: Array) -> str | None:
-    """gradInput lies where its elements may lie."""
+    """Check that gradInput lies where its elements may lie."""
     if not grad_input.flags.aligned:
         return f"gradInput is misaligned, wanted a multiple of {grad_input.dtype.alignment} bytes"
     return None
 
 
 def grad_input_once(_: Array, grad_input: Array) -> str | None:
-    """No two elements of gradInput share memory."""
+    """Check that no two elements of gradInput share memory."""
     shape, strides = grad_input.shape, grad_input.strides
     if layout.overlaps_itself(shape, strides, grad_input.itemsize):
         return (
@@ -278,13 +159,9 @@ def grad_input_once(_: Array, grad_input: Array) -> str | None:
 
 
 def grad_input_apart(grad_out: Array, grad_input: Array) -> str | None:
-    """gradInput shares no memory with gradOut."""
+    """Check that gradInput shares no memory with gradOut."""
     shared = buffers.share_memory(grad_input, grad_out)
     return "gradInput overlaps gradOut in memory, wanted memory of its own" if shared else None
-
-
-def _described(tensor: AclTensor) -> Tensor:
-    return Tensor(tensor.dtype, tensor.view_shape, tensor.format)
 
 
 def _refuse(wrong: str | None) -> None:
@@ -292,43 +169,21 @@ def _refuse(wrong: str | None) -> None:
         raise ParameterError(wrong)
 
 
-def _channels_last(tensor: Tensor) -> bool:
-    return tensor.format == aclFormat.ACL_FORMAT_NDHWC
-
-
 _INPUT = "inputSize (N, C, D, H, W) says"
 _BOTH = "inputSize (N, C, D, H, W) and outputSize (D, H, W) say"
 
 
 def _misshapen(name: str, tensor: Tensor, wanted: Sizes, source: str) -> str | None:
-    if _channels_last(tensor):
+    if tensor.channels_last:
         wanted = layout.permute(wanted, layout.AXES["NDHWC"])
     have = tensor.shape
     if have == wanted:
         return None
     where = [k for k in range(5) if len(have) == 5 and have[k] != wanted[k]]
     first = f", first at index {where[0]}" if where else ""
-    given = f"{messages.told(have)} in {tensor.format.name}"
+    given = f"{text(have)} in {tensor.format.name}"
     return f"{name} has shape {given}, wanted {wanted}{first}, as {source}"
 
-
-# ---- The operators: what is checked in which order, by the numbers of the exact op ----
-
-_EXACT: tuple[Check, ...] = (
-    dtype_known,  # 2
-    dtypes_equal,  # 3
-    grad_out_rank,  # 4
-    output_size_length,  # 5
-    input_size_length,  # 6
-    sizes_positive,  # 7
-    grad_out_shape,  # 8
-    grad_input_shape,  # 9
-    formats_equal,  # where the code would write a transposed result
-    scales_limited,  # 10
-    sizes_in_int32,  # 11
-)
-_NEAREST = tuple(fails for fails in _EXACT if fails is not scales_limited)
-_TRILINEAR = (*_NEAREST[:5], grad_out_format, *_NEAREST[5:])
 
 MEMORY: tuple[MemoryCheck, ...] = (
     grad_input_writable,
@@ -337,14 +192,3 @@ MEMORY: tuple[MemoryCheck, ...] = (
     grad_input_apart,
 )
 """What the operators leave to the caller and would crash on; not looked at in empty tensors."""
-
-_SINGLES = (aclDataType.ACL_FLOAT, aclDataType.ACL_FLOAT16, aclDataType.ACL_BF16)
-_ALL = (*_SINGLES, aclDataType.ACL_DOUBLE)
-
-EXACT = Operator("aclnnUpsampleNearestExact3dBackward", "nearest_exact_backward", _SINGLES, _EXACT)
-NEAREST = Operator("aclnnUpsampleNearest3dBackward", "nearest_backward", _ALL, _NEAREST)
-TRILINEAR = Operator(
-    "aclnnUpsampleTrilinear3dBackward", "trilinear_backward", _ALL, _TRILINEAR, align_corners=True
-)
-OPERATORS = {name: o for o in (EXACT, NEAREST, TRILINEAR) for name in (o.name, o.op)}
-"""The operators, by aclnn's names and by the Plan's."""

@@ -30,7 +30,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-import ml_dtypes
 import numpy as np
 
 from ..kernel import cpu
@@ -46,9 +45,7 @@ from ..spec.errors import (
     TilingError,
 )
 from ..spec.layout import Five
-from .attributes import Attribute, boolean, int64s, real, reals
-from .messages import told
-from .tiling import MIN_SUPPORT_SCALE
+from .attributes import Attribute, int64s
 
 _D = TypeVar("_D", bound=np.dtype[Any])
 
@@ -56,19 +53,34 @@ Values = dict[str, Any]
 Gradient = Literal["nearest_exact_backward", "nearest_backward", "trilinear_backward"]
 
 
-_NOT_GIVEN = object()
+_GRAD_OUTPUT = Attribute("grad_output", int64s)
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
     """An IR operator with the input grad_output and the result grad_input.
 
-    name: in the IR. op: the Plan's op that computes it. attributes: in order. dtypes: that the IR
-    admits. scales: the attributes that hold the scales, output/input, or with `inverse`
-    input/output. by_scales: whether either output_size or scales are given, and what is given has
-    to lead to grad_output's sizes; else output_size is, and it alone is compared. zeros_are_empty:
-    whether a list of zeros counts as not given, and neither list need be. least_ratio: the least
-    input/output ratio that can be run.
+    Attributes
+    ----------
+    name : str
+        In the IR.
+    op : str
+        The function that computes it, and the Plan's op.
+    attributes : tuple of Attribute
+        In order.
+    dtypes : tuple of numpy.dtype
+        That the IR admits.
+    scales : tuple of str
+        The attributes that hold the scales, output/input.
+    inverse : bool
+        Whether the scales are input/output instead.
+    by_scales : bool
+        Whether either output_size or scales are given, and what is given has to lead to
+        grad_output's sizes; else output_size is, and it alone is compared.
+    zeros_are_empty : bool
+        Whether a list of zeros counts as not given, and neither list need be.
+    least_ratio : float
+        The least input/output ratio that can be run.
     """
 
     name: str
@@ -82,16 +94,51 @@ class Operator:
     least_ratio: float = 0.0
 
     def infer_shape(self, grad_output_shape: Any, /, *values: Any, **named: Any) -> Five:
-        """The shape of grad_input: input_size, where the attributes agree with grad_output's shape.
+        """Infer the shape of grad_input.
 
-        output_size must be grad_output's D, H, W; scales without it must lead there: the floor of
-        input size * scale, the product in float32. N and C are not compared. Raises
-        InferShapeError.
+        Parameters
+        ----------
+        grad_output_shape : sequence of 5 ints
+            N, C, D, H, W.
+        *values, **named : object
+            The attributes, in the operator's order or by name.
+
+        Returns
+        -------
+        tuple of 5 ints
+            input_size.
+
+        Raises
+        ------
+        InferShapeError
+            561001, where output_size is not grad_output's D, H, W, or scales without it do not lead
+            there (the floor of input size * scale, the product in float32), or an attribute is
+            missing or of a wrong type.
+
+        Notes
+        -----
+        N and C are not compared. Source: infershape of this operator in ops-cv.
         """
         return cpu.in_default_mode(self._read_all, grad_output_shape, values, named)[0]
 
     def infer_dtype(self, dtype: Any, /) -> np.dtype[Any]:
-        """The type of grad_input: grad_output's, one that the IR admits. Raises InferShapeError."""
+        """Infer the type of grad_input.
+
+        Parameters
+        ----------
+        dtype : dtype-like
+            That of grad_output.
+
+        Returns
+        -------
+        numpy.dtype
+            The same.
+
+        Raises
+        ------
+        InferShapeError
+            561001, where the IR does not admit it.
+        """
         found = dtypes.find_moved(dtype)
         if found is None or found.numpy not in self.dtypes:
             wanted = " or ".join(known.name for known in self.dtypes)
@@ -102,10 +149,31 @@ class Operator:
     def __call__(
         self, grad_output: np.ndarray[Any, _D], /, *values: Any, **named: Any
     ) -> np.ndarray[Any, _D]:
-        """grad_input for grad_output, of any strides; the bits are those of `op` with these scales.
+        """Compute grad_input; the bits are those of the function `op` with these scales.
 
-        Raises InferShapeError, TilingError or KernelNotFoundError; ParameterTypeError where
-        grad_output is no array.
+        Parameters
+        ----------
+        grad_output : numpy.ndarray
+            (N, C, D, H, W), of a dtype that the IR admits and of any strides.
+        *values, **named : object
+            The attributes, in the operator's order or by name.
+
+        Returns
+        -------
+        numpy.ndarray
+            grad_input, of the shape input_size and of grad_output's dtype.
+
+        Raises
+        ------
+        ParameterTypeError
+            Where grad_output is no array.
+        InferShapeError
+            561001, as infer_shape and infer_dtype.
+        TilingError
+            561002, where N or C differ, a size is below 1, or a scale is one that no chip's tiling
+            takes.
+        KernelNotFoundError
+            561003, for a type that the IR admits and no kernel computes: uint8.
         """
         array: Any = buffers.check_array("grad_output", grad_output)
         result: Any = cpu.in_default_mode(self._plan, array, values, named)(array)
@@ -145,31 +213,32 @@ class Operator:
                 f"{self.name}: attributes are {arguments.text(values)} and "
                 f"{arguments.text(dict(named))}, wanted {names}, each once"
             )
-        given = {**dict(zip(names, values, strict=False)), **named}
-        for a in self.attributes:
-            given.setdefault(a.name, _NOT_GIVEN if a.default is None else a.default)
-        return {a.name: self._read(a, given[a.name]) for a in self.attributes}
+        given = {a.name: a.default for a in self.attributes if a.default is not None}
+        given |= {**dict(zip(names, values, strict=False)), **named}
+        return {a.name: self._read(a, given) for a in self.attributes}
 
-    def _read(self, attribute: Attribute, value: Any) -> Any:
+    def _read(self, attribute: Attribute, given: Mapping[str, Any]) -> Any:
+        name = attribute.name
+        if name not in given:
+            raise InferShapeError(f"{self.name}: {name} is not given, but required")
         try:
-            return attribute.read(value)
-        except MemoryError:
-            raise
-        except Exception:
-            shown = "not given" if value is _NOT_GIVEN else arguments.text(value)
-            raise InferShapeError(
-                f"{self.name}: {attribute.name} is {shown}, wanted {attribute.wanted}"
-            ) from None
+            return attribute.read(name, given[name])
+        except (ParameterError, ParameterTypeError) as error:
+            raise InferShapeError(f"{self.name}: {error}") from None
 
     def _infer(self, grad_output_shape: Any, attributes: Values) -> tuple[Five, tuple[float, ...]]:
         """The shape of grad_input, and three scales; those not given are 0."""
-        shape = self._of_length(5, "grad_output", self._read(_GRAD_OUTPUT, grad_output_shape))
+        shape = self._of_length(
+            5, "grad_output", self._read(_GRAD_OUTPUT, {"grad_output": grad_output_shape})
+        )
         size = self._of_length(5, "input_size", attributes["input_size"])
         output_size = self._or_empty(attributes["output_size"])
         scales = self._or_empty(sum((attributes[name] for name in self.scales), ()))
         neither = self.zeros_are_empty and not (output_size or scales)
         if self.by_scales and bool(output_size) == bool(scales) and not neither:
-            both = f"output_size is {told(output_size)}, scales are {told(scales)}"
+            both = (
+                f"output_size is {arguments.text(output_size)}, scales are {arguments.text(scales)}"
+            )
             none = f"neither output_size, which would be {shape[2:]}, nor scales is given"
             wanted = "wanted one of them" + " or neither" * self.zeros_are_empty
             raise InferShapeError(f"{self.name}: {both if scales else none}, {wanted}")
@@ -196,7 +265,7 @@ class Operator:
 
     def _of_length(self, count: int, name: str, numbers: tuple[Any, ...]) -> tuple[Any, ...]:
         if len(numbers) != count:
-            given = told(numbers)
+            given = arguments.text(numbers)
             raise InferShapeError(f"{self.name}: {name} is {given}, wanted {count} numbers")
         return numbers
 
@@ -226,66 +295,4 @@ def _floor(size: int, scale: float) -> float:
     return int(product) if np.isfinite(product) else float(product)
 
 
-_FLOATS = tuple(map(np.dtype, (np.float16, np.float32, ml_dtypes.bfloat16)))
-_FLOAT64, _UINT8 = np.dtype(np.float64), np.dtype(np.uint8)
-_GRAD_OUTPUT = Attribute("grad_output", int64s)
-_INPUT_SIZE, _OUTPUT_SIZE = Attribute("input_size", int64s), Attribute("output_size", int64s)
-_ALIGN_CORNERS = Attribute("align_corners", boolean, False)
-
-
-def _lists(default: tuple[int, ...]) -> tuple[Attribute, ...]:
-    return (
-        _INPUT_SIZE,
-        Attribute("output_size", int64s, default),
-        Attribute("scales", reals, default),
-    )
-
-
-UpsampleNearestExact3dGrad = Operator(
-    name="UpsampleNearestExact3dGrad",
-    op="nearest_exact_backward",
-    attributes=_lists((0, 0, 0)),
-    dtypes=_FLOATS,
-    zeros_are_empty=True,
-)
-
-UpsampleNearest3dGrad = Operator(
-    name="UpsampleNearest3dGrad",
-    op="nearest_backward",
-    attributes=_lists(()),
-    dtypes=(*_FLOATS, _FLOAT64, _UINT8),
-)
-
-UpsampleTrilinear3dGrad = Operator(
-    name="UpsampleTrilinear3dGrad",
-    op="trilinear_backward",
-    attributes=(*_lists(()), _ALIGN_CORNERS),
-    dtypes=(*_FLOATS[:2], _FLOAT64),
-)
-
-UpsampleTrilinear3dBackward = Operator(
-    name="UpsampleTrilinear3dBackward",
-    op="trilinear_backward",
-    attributes=(
-        _OUTPUT_SIZE,
-        _INPUT_SIZE,
-        _ALIGN_CORNERS,
-        *(Attribute(f"scale_{axis}", real, 0.0) for axis in "dhw"),
-    ),
-    dtypes=_FLOATS,
-    scales=("scale_d", "scale_h", "scale_w"),
-    inverse=True,
-    by_scales=False,
-    least_ratio=MIN_SUPPORT_SCALE,
-)
-
-__all__ = [
-    "InferShapeError",
-    "KernelNotFoundError",
-    "Operator",
-    "TilingError",
-    "UpsampleNearest3dGrad",
-    "UpsampleNearestExact3dGrad",
-    "UpsampleTrilinear3dBackward",
-    "UpsampleTrilinear3dGrad",
-]
+__all__ = ["InferShapeError", "KernelNotFoundError", "Operator", "TilingError"]

@@ -10,18 +10,16 @@ from functools import partial
 
 from ..spec.errors import ParameterError, Status, TilingError
 from . import limits
-from .checks import Call, Check, check, sizes_in_int32
+from .call import Call, Check
+from .checks import check, sizes_in_int32
+from .executors import plan_of
 from .messages import aclnnStatus
-from .phases import plan_of
-from .soc import KERNELS, Chip, Tiling
-from .tiling import ITEMSIZES
-from .tiling_data import MatrixTiling, Pass, SimtTiling
+from .soc import Chip
+from .tiling_data import MatrixTiling, Pass, SimtTiling, Tiling
+from .tiling_given import ITEMSIZES
 
 MOST_PLANNED = 2**24
 """The largest D, H or W that is planned here: a plan has memory for every index."""
-
-INT32 = ("ascend910b", "ascend910_93")
-"""The chips whose first phase looks at sizes above 2^31 - 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +48,11 @@ class Report:
         self.broken, self.limits = _limits(call, " other" if self.refused else "")
 
     def answer(self, chip: Chip, cores: int) -> Answer:
-        """The chip's answer; the first thing that is wrong decides."""
-        wrong = self.refused or (self.too_large if chip.name in INT32 else "")
+        """Return the chip's answer; the first thing that is wrong decides."""
+        wrong = self.refused or (self.too_large if chip.int32 else "")
         status = Status.INVALID_PARAMETER if wrong else Status.SUCCESS
         judged = partial(Answer, chip, status, wrong or self.accepted)
-        supported = chip.name in KERNELS[self.call.operator.op].tilings
+        supported = chip in self.call.operator.tilings
         planned = _tiling(self.call, chip, cores) if supported and not wrong else Planned(True)
         if not supported:
             return judged(False, "it does not have this operator")
@@ -65,7 +63,7 @@ class Report:
         return judged(planned.legal, planned.why, planned.numbers)
 
     def lines(self, answers: list[Answer], *, numbers: bool) -> Iterator[tuple[str, list[str]]]:
-        """(title, lines) of each part."""
+        """Yield (title, lines) of each part."""
         yield "operator", [self.call.operator.name]
         if any(self.call.scales) and not self.call.scales_that_count:
             yield "scales", [f"{self.call.scales} do not count, as not all three are > 0"]
@@ -131,15 +129,15 @@ class Planned:
 
 
 def _tiling(call: Call, chip: Chip, cores: int) -> Planned:
-    kernels, dtype = KERNELS[call.operator.op], call.grad_out.dtype.title
+    operator, dtype = call.operator, call.grad_out.dtype.title
     if call.empty:
         return Planned(True)
     try:
         if dtype not in ITEMSIZES:
             raise TilingError(f"dtype is {dtype}, wanted {' or '.join(ITEMSIZES)}")
-        planned = kernels.tilings[chip.name](call, cores)
+        planned = operator.tilings[chip](call, cores)
     except TilingError as error:
-        if kernels.device_cpu:
+        if operator.device_cpu:
             return Planned(True, f"the device's CPU computes it, as the kernel refuses it: {error}")
         return Planned(False, f"the kernel refuses it, status {error.status:d}: {error}")
     if isinstance(planned, SimtTiling):

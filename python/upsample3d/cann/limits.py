@@ -14,10 +14,10 @@ from typing import Any, Literal
 from ..kernel import cpu
 from ..spec import arguments
 from ..spec.arguments import MOST
-from ..spec.errors import ParameterError
-from . import messages
-from .acl import AclTensor, Ints
-from .checks import OPERATORS, Call, check, input_size_length, output_size_length, read
+from .call import Call, read
+from .checks import check, input_size_length, output_size_length
+from .operators import OPERATORS
+from .tensors import AclTensor, Ints
 
 MOST_SIZE = 2**20
 MOST_BYTES = 60 * 2**30
@@ -38,11 +38,38 @@ def documented_limit_violations(
     scales: Sequence[float],
     gradInput: AclTensor,
 ) -> list[str]:
-    """The documented limits that a call breaks and the first phase lets pass, in words and numbers.
+    """List the documented limits that a call breaks and the first phase lets pass.
 
-    op: an operator's name in aclnn, or the Plan's op behind it. scales: of D, H, W. The rest as in
-    the first phase; the numbers are those of outputSize and inputSize. Raises ParameterError or
-    ParameterTypeError where the arguments cannot be read as sizes, scales and tensors at all.
+    Parameters
+    ----------
+    op : str
+        An operator's name in aclnn, or the name of the function with its gradient.
+    gradOut : AclTensor
+        The gradient at the output, (N, C, D, H, W) or (N, D, H, W, C).
+    outputSize : sequence of 3 ints
+        D, H, W of gradOut.
+    inputSize : sequence of 5 ints
+        N, C, D, H, W of gradInput.
+    scales : sequence of 3 floats
+        Output/input of D, H, W; they count only where all three are > 0.
+    gradInput : AclTensor
+        The tensor to write.
+
+    Returns
+    -------
+    list of str
+        A limit each, in words with the numbers of outputSize and inputSize; empty where none is
+        broken.
+
+    Raises
+    ------
+    ParameterError, ParameterTypeError
+        Where the arguments cannot be read as sizes, scales and tensors at all.
+
+    Notes
+    -----
+    Source: the constraints in the documents of the three backward operators in ops-cv. A call that
+    breaks one works here, and would not be legal on the device.
     """
     return cpu.in_default_mode(_violations, op, gradOut, outputSize, inputSize, scales, gradInput)
 
@@ -51,17 +78,13 @@ def _violations(
     op: str, gradOut: Any, outputSize: Any, inputSize: Any, scales: Any, gradInput: Any
 ) -> list[str]:
     operator = OPERATORS[arguments.one_of("op", op, tuple(OPERATORS))]
-    factors = messages.sequence("scales", scales, "three numbers", 4)
-    if len(factors) != 3:
-        count = len(factors) if len(factors) < 3 else "more than 3"
-        raise ParameterError(f"scales has {count} elements, wanted three numbers, D, H, W")
-    d, h, w = factors
+    d, h, w = arguments.elements("scales", scales, 3, "3 numbers, of D, H, W", sized=True)
     call, _, _ = read(operator, gradOut, outputSize, inputSize, False, (d, h, w), gradInput)
     return broken(call)
 
 
 def broken(call: Call) -> list[str]:
-    """The same of a call that is read."""
+    """List the same of a call that is read."""
     check(call, (output_size_length, input_size_length))
     return list(_broken(call))
 
@@ -82,7 +105,7 @@ def _broken(call: Call) -> Iterator[str]:
             yield f"{axis} of {name} is {size}, documented: at most 2^20 = {MOST_SIZE}"
     for name, tensor in (("gradOut", call.grad_out), ("gradInput", call.grad_input)):
         if 0 in tensor.shape:
-            yield f"{name} has shape {messages.told(tensor.shape)}, documented: no empty tensors"
+            yield f"{name} has shape {arguments.text(tensor.shape)}, documented: no empty tensors"
     elements = n * c * (o_d * o_h * o_w + i_d * i_h * i_w + o_d * o_h * i_w + o_d * i_h * i_w)
     size = elements * call.grad_out.dtype.numpy.itemsize
     if size >= MOST_BYTES:

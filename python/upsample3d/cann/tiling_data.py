@@ -26,10 +26,25 @@ NEAREST_WORKSPACE, TRILINEAR_WORKSPACE = 16 * 2**20, 32 * 2**20
 class SimtTiling:
     """Nearest on 950: a flat range of grad_input's elements for each core.
 
-    sch_id: 0 copies; 1 distributes D*H*W and walks all len_n = N*C planes, 2 distributes C*D*H*W
-    and walks len_n = N samples, 3 distributes N*C*D*H*W. cores: launched. block_factor, tail: the
-    elements of a core; the first `tail` cores have one more. ub_factor: of a copy's chunk, else 0.
-    uint32: whether indices have 32 bits; False for a copy, which has none.
+    Attributes
+    ----------
+    sch_id : int
+        0 copies; 1 distributes D*H*W and walks all len_n = N*C planes; 2 distributes C*D*H*W and
+        walks len_n = N samples; 3 distributes N*C*D*H*W.
+    cores : int
+        Launched.
+    block_factor, tail : int
+        Elements of a core; the first `tail` cores have one more.
+    ub_factor : int
+        Elements of a copy's chunk, else 0.
+    uint32 : bool
+        Whether indices have 32 bits; False for a copy, which has none.
+    len_n, len_c : int
+        Planes or samples that a core walks, and C.
+    grad_output_size, grad_input_size : tuple of 3 ints
+        D, H, W.
+    scales : tuple of 3 floats
+        Output/input of D, H, W.
     """
 
     sch_id: int
@@ -61,14 +76,25 @@ class SimtTiling:
 
     @property
     def data(self) -> tuple[int | float, ...]:
-        """The tiling data in the device's order: nine int64, two int32, three float."""
+        """Tiling data in the device's order: nine int64, two int32, three float."""
         return (
             self.block_factor, self.len_n, self.len_c, *self.grad_output_size,
             *self.grad_input_size, self.ub_factor, self.tail, *self.scales,
         )  # fmt: skip
 
     def share(self, core: int) -> range:
-        """The elements of a core."""
+        """Return the elements that a core computes.
+
+        Parameters
+        ----------
+        core : int
+            Number of the core, from 0 on.
+
+        Returns
+        -------
+        range
+            Flat indices into grad_input.
+        """
         start = core * self.block_factor + min(core, self.tail)
         return range(start, start + self.block_factor + (core < self.tail))
 
@@ -77,11 +103,29 @@ class SimtTiling:
 class Pass:
     """A product with a weight matrix along one axis, shared among cores by slides of results.
 
-    size, sources: results (grad_input) and sources (grad_output) along the axis. rows: what the
-    cores of a group split; columns: whether these are the columns of each batch's matrix, not the
-    batches. k: sources that a slide reads at most. Every core has `each` slides; the `remainder`
-    slides from tail_start on are shared by `group` cores each, tail_rows rows per core. cores:
-    needed. Where a pass is not active it is skipped, and the numbers from k on are 0.
+    Attributes
+    ----------
+    size, sources : int
+        Results (grad_input) and sources (grad_output) along the axis.
+    scale : float
+        Output/input for nearest, input/output for trilinear.
+    active : bool
+        Whether the pass is done. Where it is skipped, the numbers from k on are 0.
+    k : int
+        Sources that a slide reads at most.
+    rows : int
+        What the cores of a group split.
+    columns : bool
+        Whether the rows are the columns of each batch's matrix, not the batches.
+    slide_size : int
+        Results of a slide.
+    each : int
+        Slides of every core.
+    remainder, tail_start, group, tail_rows : int
+        The `remainder` slides from tail_start on are shared by `group` cores each, tail_rows rows
+        per core.
+    cores : int
+        Needed.
     """
 
     size: int
@@ -100,7 +144,18 @@ class Pass:
     cores: int = 0
 
     def work(self, core: int) -> Iterator[tuple[range, range]]:
-        """(results, rows) of each slide that a core computes."""
+        """Yield the slides that a core computes.
+
+        Parameters
+        ----------
+        core : int
+            Number of the core, from 0 on.
+
+        Yields
+        ------
+        tuple of 2 ranges
+            Results and rows of a slide.
+        """
         if core >= self.cores:
             return
         for slide in range(core * self.each, (core + 1) * self.each):
@@ -116,7 +171,20 @@ class Pass:
         return range(start, min(start + self.slide_size, self.size))
 
     def shared(self, slide_size: int, cores: int) -> Pass:
-        """This pass with its slides shared among `cores`."""
+        """Return this pass with its slides shared among cores.
+
+        Parameters
+        ----------
+        slide_size : int
+            Results of a slide.
+        cores : int
+            How many cores there are.
+
+        Returns
+        -------
+        Pass
+            The same pass with each core's share.
+        """
         if not self.active:
             return Pass(self.size, self.sources, self.scale, active=False)
         each, remainder = divmod(ceil_div(self.size, slide_size), cores)
@@ -140,9 +208,23 @@ class Pass:
 class MatrixTiling:
     """Products along W, then H, then D on the cube cores of A2 and A3.
 
-    passes: of D, H, W. inter_w, inter_h: elements between the passes. radio: elements of a core's
-    weight matrix. cores: launched. tensor_size, mapping: elements of nearest's two local tables, of
-    the bounds of a slide's windows and of the results that its sources go to; 0 for trilinear.
+    Attributes
+    ----------
+    passes : tuple of 3 Pass
+        Of D, H, W.
+    inter_w, inter_h : int
+        Elements between the passes.
+    radio : int
+        Elements of a core's weight matrix.
+    cores : int
+        Launched.
+    workspace_size : int
+        Bytes, with those that the system keeps for itself.
+    tensor_size, mapping : int
+        Elements of nearest's two local tables, of the bounds of a slide's windows and of the
+        results that its sources go to; 0 for trilinear.
+    tiling_key : int
+        Always 1.
     """
 
     passes: tuple[Pass, Pass, Pass]
@@ -165,12 +247,15 @@ class MatrixTiling:
         return "".join(a for a, p in axes if not p.active and p.size != p.sources)
 
 
+Tiling = SimtTiling | MatrixTiling
+
+
 def triple(numbers: Iterable[_T]) -> tuple[_T, _T, _T]:
-    """Three numbers."""
+    """Return three numbers."""
     d, h, w = numbers
     return d, h, w
 
 
 def ceil_div(a: int, b: int) -> int:
-    """The least integer that is not below a / b."""
+    """Return the least integer that is not below a / b."""
     return -(-a // b)

@@ -10,11 +10,13 @@ import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..cann.acl import Sizes
 from ..cann.acltypes import aclDataType, aclFormat
-from ..cann.checks import OPERATORS, Call, Scales, Tensor
+from ..cann.call import Call, Tensor
 from ..cann.legality import Report
-from ..cann.soc import CHIPS, KERNELS, Chip, find
+from ..cann.operators import OPERATORS, TABLE
+from ..cann.soc import CHIPS, Chip, find
+from ..cann.tensors import Sizes
+from ..cann.tiling_data import Scales
 from ..kernel import cpu
 from ..spec import layout
 from ..spec.arguments import MOST
@@ -23,6 +25,7 @@ from ..spec.errors import ParameterError
 LONGEST = 8
 """Sizes that an option may list, more than any that is legal."""
 
+OPS = ", ".join(row.op for row in TABLE)
 KNOWN = "; ".join(f"{chip.models}, {chip.product} or {chip.name}" for chip in CHIPS)
 
 FORMATS = ("NCDHW", "NDHWC", "ND", "NCHW", "NHWC")
@@ -35,7 +38,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Adds the command's options to its parser."""
     add = parser.add_argument
     add("--op", required=True, choices=OPERATORS, metavar="OP",
-        help=f"the operator: {', '.join(KERNELS)}, or its name in aclnn")  # fmt: skip
+        help=f"the operator: {OPS}, or its name in aclnn")  # fmt: skip
     add("--grad-output-shape", required=True, type=sizes, metavar="SIZES",
         help="the shape of gradOut in the format's order, e.g. 1,8,64,64,64")  # fmt: skip
     add("--input-size", required=True, type=sizes, metavar="N,C,D,H,W",

@@ -41,10 +41,10 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The exit status: 0, 1 where the work failed, 2 for a user's mistake, 130 for Ctrl-C.
+    """Runs the command line; returns 0, 1 if the work failed, 2 for a mistake, 130 for Ctrl-C.
 
-    argv: the arguments of a command that runs within another's process; None: this process is the
-    command's own, and signals end it, as they do others, once what is half-written is removed.
+    argv: the arguments, if the command runs within another's process. None: this process is the
+    command's own; a signal ends it once half-written files are removed.
     """
     if argv is not None:
         return status_of(argv)
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def status_of(argv: Sequence[str]) -> int:
-    """Runs a command, and says on one line what went wrong."""
+    """Runs a command; reports a mistake on one line."""
     unprinted = FAILED
     try:
         with process.plain_warnings():
@@ -76,7 +76,7 @@ def status_of(argv: Sequence[str]) -> int:
 
 
 def told(mistake: BaseException) -> str:
-    """What is said of a mistake; errors of the system begin with the file's name."""
+    """The line that reports a mistake; a system's error begins with the file's name."""
     if isinstance(mistake, OSError) and mistake.filename and mistake.strerror:
         return f"{mistake.filename}: {mistake.strerror}"
     return str(mistake)
@@ -163,6 +163,7 @@ def parser() -> Parser:
 
 
 def run_demo(arguments: argparse.Namespace) -> int:
+    """Runs `upsample3d demo`; returns its exit status."""
     from ..demo.story import run  # matplotlib's and the bar's imports, only for this command
 
     worked = run(arguments.volume, arguments.size, arguments.steps, arguments.output)
@@ -170,6 +171,7 @@ def run_demo(arguments: argparse.Namespace) -> int:
 
 
 def run_info(arguments: argparse.Namespace) -> int:
+    """Prints what `build_info` says; returns the exit status."""
     about: dict[str, Any] = up.build_info()
     lines = {
         "version": about["version"],

@@ -24,14 +24,14 @@ def forward_options(parser: argparse.ArgumentParser) -> None:
     _options(parser, "--output-size", "of the result, in FILE's axis order (NIfTI: x,y,z)")
     parser.add_argument(
         "--spacing", type=three_scales, metavar="S[,S,S]",
-        help="instead of a size: the wanted edges of voxels, one or three, in FILE's unit (NIfTI); "
-        "the size is size * edge / S to nearest, halves up, at least 1, and the box stays, so that "
-        "the new edges are box / size",
+        help="instead of a size: the wanted voxel edges, one or three, in FILE's unit (NIfTI). The "
+        "size is size * edge / S to nearest, halves up, at least 1. The box stays: the new edges "
+        "are box / size",
     )  # fmt: skip
     _like(
-        parser, "instead of a size: a NIfTI file whose size and grid the result has; a NIfTI FILE "
-        "has its orientation and its box, or its corner voxels' centres, within 0.001 voxel; .npy "
-        "and .npz are taken to lie in its box",
+        parser, "instead of a size: a NIfTI file whose size and grid the result takes. A NIfTI "
+        "FILE must have the orientation and box of REF, or the centres of its corner voxels, "
+        "within 0.001 voxel; .npy and .npz are taken to lie in its box",
     )  # fmt: skip
     parser.set_defaults(run=run_forward)
 
@@ -39,12 +39,12 @@ def forward_options(parser: argparse.ArgumentParser) -> None:
 def backward_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `upsample3d backward` to its parser."""
     _file(parser, "the gradient at the output of --op, on the up-sampled grid")
-    size = "of the result: what `forward` had as FILE, in FILE's axis order (NIfTI: x,y,z)"
+    size = "of the result: the size of `forward`'s FILE, in FILE's axis order (NIfTI: x,y,z)"
     _options(parser, "--input-size", size)
     parser.add_argument("--spacing", help=argparse.SUPPRESS)
     _like(
-        parser, "instead of a size: what `forward` had as FILE, where that is NIfTI; FILE's grid "
-        "is the one that `forward` made of it, within 0.001 voxel",
+        parser, "instead of a size: the NIfTI file that `forward` had as FILE. The grid of this "
+        "FILE must be the one that `forward` made of it, within 0.001 voxel",
     )  # fmt: skip
     parser.set_defaults(run=run_backward)
 
@@ -60,16 +60,16 @@ def _like(parser: argparse.ArgumentParser, told: str) -> None:
 def _options(parser: argparse.ArgumentParser, size: str, told: str) -> None:
     add = parser.add_argument
     add("-o", "--output", type=Path, metavar="OUT", required=True,
-        help=f"the file to write: {FILES}, not necessarily as FILE")  # fmt: skip
+        help=f"the file to write: {FILES}, of FILE's format or another")  # fmt: skip
     add("--op", choices=volumes.MODES, default="trilinear", metavar="OP",
-        help="trilinear (the default; integers are interpolated as float32), nearest_exact or "
-        "nearest: for masks and labels, which `forward` then moves as they are")  # fmt: skip
+        help="trilinear (the default), which interpolates integers as float32; or nearest_exact or "
+        "nearest, for masks and labels: `forward` moves them as they are")  # fmt: skip
     add(size, type=three_sizes, metavar="D,H,W", dest="size", help=told)
     add("--scales", type=three_scales, metavar="S[,S,S]",
-        help="output/input size, one number for all axes or three; decides where voxels fall even "
-        "where it disagrees with the sizes (default: from the sizes). `forward` without a size "
-        "makes floor(size * S) voxels, where what is within 1e-6 of an integer, relatively, counts "
-        "as it, and at least 1; --rule torch: the plain floor")  # fmt: skip
+        help="output/input size, one number for all axes or three (default: from the sizes). It "
+        "decides where voxels fall, even if it disagrees with the sizes. Without a size, `forward` "
+        "makes floor(size * S) voxels, at least 1; a product within 1e-6 of an integer, "
+        "relatively, counts as this integer (--rule torch: the plain floor)")  # fmt: skip
     add("--align-corners", action="store_true",
         help="the centres of the corner voxels coincide, not the edges of the volume "
         "(trilinear only)")  # fmt: skip
@@ -78,16 +78,16 @@ def _options(parser: argparse.ArgumentParser, size: str, told: str) -> None:
     )  # fmt: skip
     add("--dtype", choices=DTYPES,
         metavar="DTYPE",
-        help="what is computed in and stored: float32, float16, bfloat16, float64 (NIfTI stores "
-        "float16, and every file bfloat16, as float32); default: the file's own floats, else "
-        "float32; forward nearest_exact and nearest: the file's own type")  # fmt: skip
+        help="the type to compute in and to store: float32, float16, bfloat16, float64. NIfTI "
+        "stores float16, and every file bfloat16, as float32. Default: the file's own floats, "
+        "else float32; for forward nearest_exact and nearest the file's own type")  # fmt: skip
     add("--data-format", choices=("NCDHW", "NDHWC"), default="NCDHW",
-        help="the axis order of .npy and .npz, in and out, of which 4-D ones lack N and 3-D ones C "
-        "(default: NCDHW); NIfTI's own is x, y, z, channels")  # fmt: skip
+        help="the axis order of .npy and .npz, in and out (default: NCDHW). 4-D arrays lack N, 3-D "
+        "ones C, too. NIfTI's own order is x, y, z, channels")  # fmt: skip
     add("--axes", choices=ORDERS, default="xyz",
-        help="what D, H, W of .npy and .npz are where the other file, or REF, has x, y, z "
-        "(default: xyz); sizes stay in FILE's axis order")  # fmt: skip
-    add("--array", metavar="NAME", help="which array of an .npz of several is meant")
+        help="the axes D, H, W of .npy and .npz in terms of x, y, z of the other file, or of REF "
+        "(default: xyz). Sizes stay in FILE's axis order")  # fmt: skip
+    add("--array", metavar="NAME", help="the array to take from an .npz of several")
     add("--force", action="store_true",
         help="replace OUT if it exists: its permissions stay, a link still leads to it, and other "
         "hard links keep the old file")  # fmt: skip
@@ -114,6 +114,7 @@ def three_scales(text: str) -> tuple[float, ...]:
 
 
 def run_forward(arguments: argparse.Namespace) -> int:
+    """Runs `upsample3d forward`; returns its exit status."""
     ways = (arguments.size, arguments.scales, arguments.spacing, arguments.like)
     if ways == (None,) * 4:
         raise ValueError(
@@ -124,6 +125,7 @@ def run_forward(arguments: argparse.Namespace) -> int:
 
 
 def run_backward(arguments: argparse.Namespace) -> int:
+    """Runs `upsample3d backward`; returns its exit status."""
     if arguments.spacing is not None:
         raise ValueError(
             "--spacing is of forward: several sizes have one spacing; backward wants --input-size "
@@ -135,7 +137,7 @@ def run_backward(arguments: argparse.Namespace) -> int:
 
 
 def _told(arguments: argparse.Namespace, function: Any, **size: Any) -> int:
-    """Runs one of the functions of volumes, and prints what came of it, and what it remarked."""
+    """Runs a function of volumes; prints what it wrote and its warnings."""
     if arguments.align_corners and arguments.op not in volumes.WITH_CORNERS:
         kinds = " and ".join(volumes.WITH_CORNERS)
         raise ValueError(f"--align-corners is for {kinds} only, --op is {arguments.op}")

@@ -14,8 +14,9 @@ from tqdm import tqdm  # type: ignore[import-untyped]
 
 import upsample3d as up
 
-from ..files import places, volumes
+from ..files import places
 from ..files.process import undone_at_end
+from ..files.volume import Volume, read
 from ..spec.types import DataFormat, Op
 from . import phantom, picture
 from .recovery import Array, Recovery, dot, norm, psnr, recover
@@ -41,9 +42,9 @@ def run(path: Path | None, size: int, steps: int, output: Path) -> bool:
     if path is None:
         if not SMALLEST <= size <= LARGEST:
             raise ValueError(f"--size is {size}, wanted {SMALLEST} to {LARGEST}")
-        volume, name = volumes.Volume(phantom.shepp_logan(size), None), "3-D Shepp-Logan phantom"
+        volume, name = Volume(phantom.shepp_logan(size), None), "3-D Shepp-Logan phantom"
     else:
-        volume, name = volumes.read(path), path.name
+        volume, name = read(path), path.name
     truth = scaled(volume.channels_first(), str(path or "--size"))
     print(f"upsample3d {up.__version__}, level {up.build_info()['level']}, "
           f"threads {up.get_num_threads()}")  # fmt: skip

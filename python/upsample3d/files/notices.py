@@ -17,15 +17,15 @@ from .nifti import affine
 
 
 class VolumeWarning(UserWarning):
-    """A remark on a file that was written: it holds less, or more, than the one that was read."""
+    """A remark on a file that is written: it holds less, or more, than the file that was read."""
 
 
 class LabelWarning(VolumeWarning):
-    """Numbers that seem to be labels were interpolated."""
+    """Numbers that seem to be labels are interpolated, or are taken for a gradient."""
 
 
 class GridWarning(VolumeWarning):
-    """A place in space was invented, or lost."""
+    """A grid in space is invented, or dropped."""
 
 
 def of_labels(

@@ -151,13 +151,45 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> torch.Tensor:
-    """F.interpolate by these kernels, with or without `enable()`, and under torch.compile.
+    """Compute torch.nn.functional.interpolate on these kernels, also under torch.compile.
 
-    input: (N, C, D, H, W) on the CPU, float32, float16, bfloat16 or float64, of any memory format,
-    which the result and the gradient keep. mode: "nearest", "nearest-exact" or "trilinear".
-    Arguments, results and errors are F.interpolate's, which gets whatever else it is given: other
-    devices, layouts, types, modes and dimensions. Differentiable any number of times, backward and
-    forward.
+    It needs no `enable()`.
+
+    Parameters
+    ----------
+    input : torch.Tensor
+        (N, C, D, H, W) on the CPU, float32, float16, bfloat16 or float64, of any memory format,
+        which the result and the gradient keep.
+    size : int or sequence of 3 ints, optional
+        (D, H, W) of the result. Either this or `scale_factor` is needed.
+    scale_factor : float or sequence of 3 floats, optional
+        Output size / input size.
+    mode : str, default "nearest"
+        "nearest", "nearest-exact" or "trilinear".
+    align_corners : bool, optional
+        Whether the centres of the corner voxels coincide; only for trilinear.
+    recompute_scale_factor : bool, optional
+        Whether the ratio of the sizes replaces `scale_factor` in the arithmetic.
+    antialias : bool, default False
+        As in PyTorch, which refuses it for 5-D input.
+
+    Returns
+    -------
+    torch.Tensor
+        The resampled tensor, differentiable any number of times, backward and forward.
+
+    Notes
+    -----
+    Arguments, results and errors are PyTorch's. It also answers all other calls: other devices,
+    layouts, types, modes and dimensions.
+
+    Examples
+    --------
+    >>> import torch, upsample3d.torch
+    >>> x = torch.ones(1, 1, 2, 2, 2, requires_grad=True)
+    >>> upsample3d.torch.interpolate(x, scale_factor=2, mode="trilinear").sum().backward()
+    >>> x.grad.sum()
+    tensor(64.)
     """
     arguments = input, size, scale_factor, mode, align_corners, recompute_scale_factor
     asked = None if antialias is not False else _asked(*arguments)
@@ -171,10 +203,12 @@ def interpolate(
 
 
 def _is_size(number: Any) -> bool:
-    """Whether it is an integer of 64 bits, NumPy's too, and no bool."""
+    """Whether it is an integer of 64 bits, NumPy's too, and no bool or duration."""
     if isinstance(number, torch.SymInt):
         return True
     if isinstance(number, bool) or not isinstance(number, (int, numbers.Integral)):
+        return False
+    if not hasattr(number, "__index__"):
         return False
     return -(2**63) <= int(number) < 2**63
 

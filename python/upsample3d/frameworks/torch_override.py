@@ -43,35 +43,72 @@ _kernels: deque[list[Any]] = deque(maxlen=64)
 
 
 def enable(*, keep_format: bool = True) -> None:
-    """PyTorch's nearest, nearest-exact and trilinear 3-D up-sampling on the CPU, and its gradients,
-    run on these kernels from now on, in the whole process, until `disable()`.
+    """Run PyTorch's 3-D up-sampling on the CPU, and its gradients, on these kernels.
 
-    float32, float16, bfloat16 and float64. Whatever else there is to do stays with PyTorch: other
-    types, empty tensors, wrong arguments and their errors. Results equal PyTorch's, index for index
-    (trilinear within rounding). keep_format: the gradient of a channels_last_3d grad_output is
-    channels_last_3d; False: for the nearest modes it is NCDHW, as PyTorch makes it. Graphs that
-    torch.compile has made stay as they are: docs/torch.md. May be repeated; the last call counts.
+    It holds for the whole process, until `disable()`, and may be repeated; the last call counts.
 
-    Forked workers inherit it. Those that are spawned, or that a fork server starts, do not, and
-    they run nothing that stands under `if __name__ == "__main__"`: see enable_worker.
+    Parameters
+    ----------
+    keep_format : bool, default True
+        Whether the nearest gradient of a channels_last_3d grad_output is channels_last_3d. If
+        False, it is NCDHW, as PyTorch makes it.
+
+    Notes
+    -----
+    The modes are nearest, nearest-exact and trilinear, of float32, float16, bfloat16 and float64.
+    All else stays with PyTorch: other types, empty tensors, wrong arguments and their errors.
+    Nearest results equal PyTorch's index for index, trilinear ones within rounding. Graphs that
+    torch.compile has made stay as they are (docs/torch.md).
+
+    Forked workers inherit the switch. Workers that are spawned or come from a fork server do not:
+    they call `enable_worker`.
+
+    Examples
+    --------
+    >>> import torch, upsample3d.torch
+    >>> upsample3d.torch.enable()
+    >>> torch.nn.functional.interpolate(torch.ones(1, 1, 2, 2, 2), scale_factor=2).shape
+    torch.Size([1, 1, 4, 4, 4])
+    >>> upsample3d.torch.disable()
     """
     _hold(_PROCESS, keep_format)
 
 
 def enable_worker(worker_id: int = 0) -> None:
-    """As `enable()`, in a worker, however it is started.
+    """Run PyTorch's 3-D up-sampling on these kernels in a worker, however it was started.
 
-    torch.utils.data.DataLoader(..., worker_init_fn=upsample3d.torch.enable_worker), or the same as
-    the initializer of a process pool. A worker_init_fn of your own, or what
-    torch.multiprocessing.spawn runs, calls it in its first line. worker_id does not matter.
+    Parameters
+    ----------
+    worker_id : int, default 0
+        Has no effect; torch.utils.data.DataLoader passes it.
+
+    Notes
+    -----
+    It is a `worker_init_fn` for torch.utils.data.DataLoader and an `initializer` for process pools.
+    A `worker_init_fn` of your own, or the function that torch.multiprocessing.spawn runs, calls it
+    in its first line.
+
+    Examples
+    --------
+    >>> import torch, upsample3d.torch
+    >>> loader = torch.utils.data.DataLoader(
+    ...     [1, 2], num_workers=2, worker_init_fn=upsample3d.torch.enable_worker)
     """
     enable()
 
 
 def disable() -> None:
-    """PyTorch's own kernels again, also within `with enabled()`.
+    """Return to PyTorch's own kernels, also within `with enabled()`.
 
-    Beside other threads calls reach them through ours, which stay registered until a later switch.
+    Notes
+    -----
+    If other threads run, calls reach PyTorch's kernels through ours, which stay registered until a
+    later switch without other threads.
+
+    Examples
+    --------
+    >>> import upsample3d.torch
+    >>> upsample3d.torch.disable()
     """
     with _lock:
         _holders.clear()
@@ -80,7 +117,28 @@ def disable() -> None:
 
 @contextmanager
 def enabled(*, keep_format: bool = True) -> Iterator[None]:
-    """As `enable()` within the context; contexts nest, and may overlap between threads."""
+    """Run PyTorch's 3-D up-sampling on these kernels within a `with` block.
+
+    Blocks nest, and may overlap between threads; the switch holds for the whole process.
+
+    Parameters
+    ----------
+    keep_format : bool, default True
+        Whether the nearest gradient of a channels_last_3d grad_output is channels_last_3d. If
+        False, it is NCDHW, as PyTorch makes it.
+
+    Yields
+    ------
+    None
+        The block has no value.
+
+    Examples
+    --------
+    >>> import torch, upsample3d.torch
+    >>> with upsample3d.torch.enabled():
+    ...     torch.nn.functional.interpolate(torch.ones(1, 1, 2, 2, 2), scale_factor=2).shape
+    torch.Size([1, 1, 4, 4, 4])
+    """
     token = object()
     _hold(token, keep_format)
     try:

@@ -23,14 +23,33 @@ Weights = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Band:
-    """One axis: result k = sum of w[start[k] + t] * source[lo[k] + t], t = 0 .. hi[k] - lo[k] - 1.
+    """The source indices and weights of every result along one axis.
 
-    lo, hi: int64, [results], ascending; lo[k] == hi[k] is an empty window and gives 0.
-    start: int64, [results + 1], offsets into w.
-    w: flat weights in the accumulator's type; None where all are one. None is 0, where sources
-    would not count: a ValueError.
-    sources: the length of the source axis.
-    covered: how many results have sources. kind: SUM, COPY or IDENTITY.
+    Result k is the sum of w[start[k] + t] * source[lo[k] + t] for t = 0 .. hi[k] - lo[k] - 1.
+
+    Parameters
+    ----------
+    lo, hi : ndarray of int64, shape (results,)
+        First source of each result, and the one behind its last; both ascend. lo[k] == hi[k] is an
+        empty window, whose sum is 0.
+    start : ndarray of int64, shape (results + 1,)
+        Offsets into `w`.
+    w : ndarray of float32 or float64, or None
+        The weights, one result after the other. None means that all are 1.
+    sources : int
+        Length of the source axis.
+
+    Attributes
+    ----------
+    covered : int
+        How many results have sources.
+    kind : int
+        SUM (0), COPY (1) or IDENTITY (2).
+
+    Raises
+    ------
+    ValueError
+        A weight is 0: an infinity times it would be NaN.
     """
 
     lo: Indices
@@ -59,12 +78,34 @@ class Band:
         return IDENTITY if np.array_equal(self.lo, np.arange(self.sources)) else COPY
 
     def sources_of(self, first: int, last: int) -> tuple[int, int]:
-        """The sources lo .. hi of results first .. last > first; at least one source."""
+        """Return the range of sources that a range of results reads.
+
+        Parameters
+        ----------
+        first, last : int
+            A range of results, `last` excluded; it is not empty.
+
+        Returns
+        -------
+        tuple of 2 ints
+            First source and the one behind the last; at least one source.
+        """
         lo = min(int(self.lo[first]), self.sources - 1)
         return lo, max(lo + 1, int(self.hi[last - 1]))
 
     def part(self, first: int, last: int) -> Band:
-        """The band of results first .. last alone, over their sources."""
+        """Return the Band of a range of results alone, over their sources.
+
+        Parameters
+        ----------
+        first, last : int
+            A range of results, `last` excluded; it is not empty.
+
+        Returns
+        -------
+        Band
+            Its source 0 is the first source of the range.
+        """
         lo, hi = self.sources_of(first, last)
         start = self.start[first : last + 1]
         w = None if self.w is None else self.w[start[0] : start[-1]]
@@ -82,7 +123,18 @@ class Band:
         return sum(a.nbytes for a in (self.lo, self.hi, self.start, self.w) if a is not None)
 
     def same(self, other: Band) -> bool:
-        """Whether both say the same, weight by weight."""
+        """Tell whether another Band has the same windows and weights.
+
+        Parameters
+        ----------
+        other : Band
+            The Band to compare.
+
+        Returns
+        -------
+        bool
+            Equal to the bit, or not.
+        """
         if self.sources != other.sources or (self.w is None) != (other.w is None):
             return False
         arrays = [(self.lo, other.lo), (self.hi, other.hi), (self.start, other.start)]
@@ -90,7 +142,13 @@ class Band:
         return same and (self.w is None or np.array_equal(self.w, other.w))  # type: ignore[arg-type]
 
     def transposed(self) -> Band:
-        """The band of the other direction: result k sums what source k went to, weights and all."""
+        """Return the Band of the other direction, with the same weights.
+
+        Returns
+        -------
+        Band
+            Its result k sums what source k of this Band goes to.
+        """
         k = np.arange(self.sources)
         lo = np.searchsorted(self.hi, k, side="right")
         hi = np.maximum(np.searchsorted(self.lo, k, side="right"), lo)

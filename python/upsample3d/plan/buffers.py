@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..spec import layout
-from ..spec.arguments import type_name
 from ..spec.errors import ParameterError, ParameterTypeError, Status
 from ..spec.opspec import check_fit
+from ..spec.words import described
 
 Array = np.ndarray[Any, Any]
 
@@ -33,12 +33,6 @@ def check_array(name: str, array: Any) -> Array:
             f"{name} is {described(array)}, wanted a NumPy array{_way(name, kind)}"
         )
     return np.ndarray.view(array, np.ndarray)
-
-
-def described(given: object) -> str:
-    """An object by its type: "a list", "an int"."""
-    name = type_name(given)
-    return f"{'an' if name[:1] in tuple('aeiouAEIOU') else 'a'} {name}"
 
 
 def _way(name: str, kind: type) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Plan: one OpSpec made into bands, layout, schedule and a job for the kernel; then run."""
+"""The public Plan: made from arguments, called with arrays, cut into parts, compared."""
 
 from __future__ import annotations
 
@@ -7,60 +7,96 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ..geometry.band import Band
-from ..geometry.kinds import bands
-from ..kernel import cpu, levels
+from ..kernel import cpu
 from ..spec import layout, opspec
-from ..spec.layout import Five, Layout
-from ..spec.opspec import OpSpec
 from ..spec.question import Question, read
 from ..spec.types import DataFormat, Element, Op, Rule, Scales, Sizes
-from . import buffers, schedule, w_pass
-from .buffers import Array
-from .immutable import Immutable
-from .schedule import Schedule
-
-_UNPERMUTED = (0, 1, 2, 3, 4)
-
-Bands = tuple[Band, Band, Band]
-"""Those of D, H and W."""
+from . import w_pass
+from .prepared import Prepared
 
 
-class Plan(Immutable):
-    """A prepared up-sampling op: immutable, and for any number of threads at once.
+class Plan(Prepared):
+    """An op prepared for one shape, dtype and layout, and run any number of times.
 
-    op: "nearest_exact_backward", "nearest_backward", "trilinear_backward", "nearest_exact",
-    "nearest" or "trilinear". shape, dtype: those of the source (grad_output, or input forward), in
-    `data_format`. input_size: (N, C, D, H, W), needed backward. output_size: (D, H, W), needed
-    forward unless scales are given. strides, out_strides: in bytes, in `data_format`; None means
-    contiguous for the source and, for the result, as the functions return it. The rest as in the
-    functions. Raises ParameterError (a ValueError) or ParameterTypeError (a TypeError).
+    A Plan is immutable. Any number of threads may call it at once.
 
-    shape, strides, out_shape and out_strides of the plan are in `data_format`. workspace_size:
-    bytes, for each thread at most max(1 MiB, longest window along H + 2 rows of sums), and 64.
-    Plans of the same question are equal; a pickled one is planned anew where it is loaded.
+    Parameters
+    ----------
+    op : str
+        "nearest_exact_backward", "nearest_backward", "trilinear_backward", "nearest_exact",
+        "nearest" or "trilinear".
+    shape : sequence of 5 ints
+        Shape of the source (grad_output, or input forward) in `data_format`.
+    dtype : dtype_like
+        Type of the source: float32, float16, bfloat16 (of ml_dtypes) or float64. The forward
+        nearest ops take any native dtype of 1, 2, 4, 8 or 16 bytes.
+    input_size : sequence of 5 ints, optional
+        (N, C, iD, iH, iW), in this order for both data formats. Required for gradients.
+    output_size : sequence of 3 ints, optional
+        (oD, oH, oW). Required forward, unless `scales` are given for all three axes.
+    scales : float or sequence of 3 floats, optional
+        Output size / input size along D, H and W; one number stands for all three. An axis whose
+        scale is None, NaN or <= 0 uses the ratio of its sizes.
+    align_corners : bool, default False
+        Whether the centres of the corner voxels coincide; only for the trilinear ops. If True,
+        `scales` have no effect.
+    data_format : {"NCDHW", "NDHWC"}, default "NCDHW"
+        Order of the axes of source and result.
+    rule : {"aclnn", "torch"}, default "aclnn"
+        Whose indices and weights: the CANN operators' or PyTorch's.
+    strides : sequence of 5 ints, optional
+        Of the source, in bytes, in `data_format`. None means C-contiguous.
+    out_strides : sequence of 5 ints, optional
+        Of the result, in bytes, in `data_format`. Elements must not overlap. None means those of a
+        result that the functions return. If given, every call needs `out`.
+    schedule : {0, 1, 2, 3}, optional
+        How the work is divided: SCH_ID of the operators, where 0 is a copy for equal sizes. None
+        takes the fastest. The bits of the result are the same for each.
+    num_threads : int, optional
+        Largest number of threads. None means `get_num_threads()`.
+
+    Attributes
+    ----------
+    shape, strides, out_shape, out_strides : tuple of 5 ints
+        Of source and result, in `data_format`; strides in bytes.
+    dtype : numpy.dtype
+        Of source and result.
+    workspace_size : int
+        Bytes of the workspace: 64, and for each thread at most max(1 MiB, longest window along H +
+        2 rows of sums).
+    bands : tuple of 3 Bands
+        Indices and weights of D, H and W.
+
+    Raises
+    ------
+    ParameterError
+        An argument has an impossible value. It is a ValueError; `status` is 161002.
+    ParameterTypeError
+        An argument has a wrong type. It is a TypeError; `status` is 161001 if a required argument
+        is None, else 161002.
+    MemoryError
+        The plan does not fit in memory.
+
+    Notes
+    -----
+    Plans of the same arguments are equal. A pickled plan is planned anew where it is loaded. `repr`
+    tells how it runs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import upsample3d as up
+    >>> plan = up.Plan("nearest_backward", (1, 1, 1, 1, 4), "float32", input_size=(1, 1, 1, 1, 2))
+    >>> workspace = np.empty(plan.workspace_size, np.uint8)
+    >>> grad_input = np.empty(plan.out_shape, plan.dtype)
+    >>> grad_output = np.arange(4, dtype=np.float32).reshape(plan.shape)
+    >>> plan(grad_output, grad_input, workspace)
+    array([[[[[1., 5.]]]]], dtype=float32)
     """
 
-    __slots__ = (
-        "_bands", "_cut_out", "_job", "dtype", "layout", "out_shape", "out_strides", "schedule",
-        "shape", "spec", "strides", "workspace_size",
-    )  # fmt: skip
-
-    _bands: Bands | None
-    _cut_out: bool
-    _job: levels.Job | None
-    dtype: np.dtype[Any]
-    layout: Layout
-    out_shape: Five
-    out_strides: Five
-    schedule: Schedule
-    shape: Five
-    spec: OpSpec
-    strides: Five
-    workspace_size: int
+    __slots__ = ()
 
     def __init__(
         self,
@@ -86,72 +122,44 @@ class Plan(Immutable):
         )  # fmt: skip
         cpu.in_default_mode(lambda: self._adopt(opspec.specify(read(asked))))
 
-    @classmethod
-    def _of(cls, asked: OpSpec, made: Bands | None = None) -> Plan:
-        """The Plan of a question, scheduled for this process; made: bands that are cut out."""
-        plan = object.__new__(cls)
-        cpu.in_default_mode(plan._adopt, asked, made)
-        return plan
-
-    def _adopt(self, asked: OpSpec, made: Bands | None = None) -> None:
-        axes = layout.AXES[asked.data_format]
-        self._set("spec", asked)
-        self._set("dtype", asked.dtype.numpy)
-        self._set("shape", layout.permute(asked.source_shape, axes))
-        self._set("strides", layout.permute(asked.source_strides, axes))
-        self._set("out_shape", layout.permute(asked.result_shape, axes))
-        self._set("out_strides", layout.permute(asked.result_strides, axes))
-        self._set("_cut_out", made is not None)
-        self._set("_job", None)
-        self._set("workspace_size", 0)
-        self._set("_bands", made)
-        if not asked.empty:
-            self._schedule(asked, self.bands)
-
-    @property
-    def bands(self) -> Bands:
-        """The Bands of D, H and W; those of a plan for N = 0 or C = 0 are made when asked for."""
-        made = self._bands
-        if made is None:
-            made = cpu.in_default_mode(_bands_of, self.spec)
-            self._set("_bands", made)
-        return made
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the bands it holds; the kernel's tables take up to 0.5 times as much."""
-        return sum({id(band): band.nbytes for band in self._bands or ()}.values())
-
-    def _schedule(self, asked: OpSpec, axes: Bands) -> None:
-        d, h, w = axes
-        lies = layout.arrange(
-            asked.dtype.code, asked.dtype.numpy.itemsize, asked.source_shape, asked.source_strides,
-            asked.result_shape, asked.result_strides,
-        )  # fmt: skip
-        sch_id = opspec.checked_schedule(asked.schedule, schedule.choose(d, h, w))
-        allowed = schedule.allowed_threads()
-        cut = schedule.cut(
-            (d, h, w),
-            lies,
-            sch_id=sch_id,
-            n=asked.source_shape[0],
-            acc_size=asked.dtype.acc.itemsize,
-            max_threads=min(asked.num_threads or allowed, allowed),
-        )
-        self._set("layout", lies)
-        self._set("schedule", cut)
-        self._set("workspace_size", opspec.checked_workspace(cut.workspace_size))
-        self._set("_job", levels.Job((d, h, w), lies, cut))
-
     def __call__(
         self, source: NDArray[Element], out: NDArray[Element] | None = None, workspace: Any = None
     ) -> NDArray[Element]:
-        """The result for `source`: `out` if it is given, else a new array.
+        """Compute the result for `source`.
 
-        source, out: arrays of the plan's shape, strides and dtype (strides of axes of length 1 do
-        not matter). workspace: any writable contiguous buffer of at least workspace_size bytes; its
-        contents do not matter and are lost. With both given nothing is allocated. Raises as the
-        constructor, and MemoryError, before anything is written. Signals as in the functions.
+        Parameters
+        ----------
+        source : ndarray
+            Array of the plan's `shape`, `strides` and `dtype`. The stride of an axis of length 1
+            may be any.
+        out : ndarray, optional
+            Receives the result: an array of `out_shape`, `out_strides` and `dtype`, apart from the
+            source. None allocates one.
+        workspace : buffer, optional
+            Writable and contiguous, of at least `workspace_size` bytes, apart from both arrays.
+            What it holds is lost. None allocates one. If `out` and `workspace` are given, nothing
+            is allocated.
+
+        Returns
+        -------
+        ndarray
+            `out`, or the new array.
+
+        Raises
+        ------
+        ParameterError
+            An array does not fit the plan, or shares memory with another. It is a ValueError.
+        ParameterTypeError
+            An argument has a wrong type or dtype, or `out` is missing although the plan has
+            `out_strides`. It is a TypeError.
+        MemoryError
+            The result or the workspace does not fit in memory.
+
+        Notes
+        -----
+        An error is raised before anything is written. A signal handler's exception, such as
+        KeyboardInterrupt, ends a long call; each element of `out` is then either unchanged or
+        final.
         """
         target = out
         if target is None or workspace is None or not self._plain(source, target, workspace):
@@ -161,10 +169,17 @@ class Plan(Immutable):
         return target if out is None else out
 
     def sources(self, results: Sequence[tuple[int, int]]) -> tuple[slice, ...]:
-        """What a part of the result is made of: the slices of the source that it needs.
+        """Return the slices of the source that a part of the result depends on.
 
-        results: (first, last) along N, C, D, H, W, none of them empty. The slices are in
-        `data_format`.
+        Parameters
+        ----------
+        results : sequence of 5 pairs of ints
+            (first, last) along N, C, D, H, W, `last` excluded; no range is empty.
+
+        Returns
+        -------
+        tuple of 5 slices
+            In `data_format`.
         """
         (n, c), within = results[:2], zip(self.bands, results[2:], strict=True)
         needed = [n, c, *(band.sources_of(*part) for band, part in within)]
@@ -173,10 +188,41 @@ class Plan(Immutable):
     def part(
         self, results: Sequence[tuple[int, int]], strides: Sequence[int], out_strides: Sequence[int]
     ) -> Plan:
-        """The Plan that makes a part of the result, the same bits, of `sources(results)` of it.
+        """Return the Plan for a part of the result, which has the bits of the whole.
 
-        results: (first, last) along N, C, D, H, W, none of them empty. strides, out_strides: those
-        of the parts of source and result, in bytes, in `data_format`. N and C are at least 1.
+        Its source is the part of the source that `sources(results)` names.
+
+        Parameters
+        ----------
+        results : sequence of 5 pairs of ints
+            (first, last) along N, C, D, H, W, `last` excluded; no range is empty.
+        strides, out_strides : sequence of 5 ints
+            Of the parts of source and result, in bytes, in `data_format`.
+
+        Returns
+        -------
+        Plan
+            A plan for the part. Each call needs `out`.
+
+        Raises
+        ------
+        MemoryError
+            The workspace does not fit in memory.
+
+        Notes
+        -----
+        Ranges and strides are not checked.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import upsample3d as up
+        >>> x = np.arange(2, dtype=np.float32).reshape(1, 1, 1, 1, 2)
+        >>> plan = up.Plan("nearest", x.shape, x.dtype, output_size=(1, 1, 4))
+        >>> results = ((0, 1), (0, 1), (0, 1), (0, 1), (2, 4))
+        >>> source, out = x[plan.sources(results)], np.empty((1, 1, 1, 1, 2), np.float32)
+        >>> plan.part(results, source.strides, out.strides)(source, out)
+        array([[[[[1., 1.]]]]], dtype=float32)
         """
         (n0, n1), (c0, c1), *within = results
         d, h, w = (band.part(*part) for band, part in zip(self.bands, within, strict=True))
@@ -192,74 +238,6 @@ class Plan(Immutable):
             ),
             (d, h, w),
         )
-
-    def run(self, source: Array, out: Array | None) -> Array:
-        """A call for arrays whose shapes, dtypes and strides are known to be the plan's."""
-        if out is None:
-            out = self._new_result()
-        else:
-            buffers.check_target(out, source)
-        if self._job is not None:
-            size = self.workspace_size
-            self.execute(source, out, buffers.empty(size, np.uint8) if size else None)
-        return out
-
-    def execute(self, source: Array | int, out: Array | int, workspace: Array | None) -> None:
-        """A call for arrays that are known to fit; not for N = 0 or C = 0.
-
-        source, out: the arrays, or the addresses of their first elements. workspace: None only if
-        workspace_size is 0. A small call takes half as long.
-        """
-        job: Any = self._job
-        if self.schedule.threads == 1:
-            job.run(source, out, workspace, 1)
-            return
-        threads = min(self.schedule.threads, schedule.allowed_threads())
-        threads = cpu.ensure_threads(threads, self.schedule.wakes)
-        job.run(source, out, workspace, threads)
-        cpu.note_end_of_call()
-
-    def _plain(self, source: Array, out: Any, workspace: Any) -> bool:
-        """Whether arrays are given that need no closer look: the shortest way for small calls."""
-        return (
-            type(out) is np.ndarray
-            and type(workspace) is np.ndarray
-            and type(source) is np.ndarray
-            and self._job is not None
-            and source.dtype is out.dtype is self.dtype
-            and source.shape == self.shape
-            and source.strides == self.strides
-            and out.shape == self.out_shape
-            and out.strides == self.out_strides
-            and self._job.disjoint(source, out, workspace, self.workspace_size)
-        )
-
-    def _checked(self, source: Array, out: Any, workspace: Any) -> tuple[Array, Array, Any]:
-        """All as plain arrays, out and workspace new where they are None; refuses what a plan
-        cannot take, by name."""
-        if (
-            type(source) is not np.ndarray
-            or source.strides != self.strides
-            or source.shape != self.shape
-            or source.dtype != self.dtype
-        ):
-            name = self.spec.operation.source
-            source = buffers.check_match(name, source, self.shape, self.strides, self.dtype)
-        if out is None:
-            out = self._new_result()
-        else:
-            out = buffers.check_match("out", out, self.out_shape, self.out_strides, self.dtype)
-            buffers.check_target(out, source)
-        if workspace is not None and self._job is not None:
-            workspace = buffers.check_workspace(workspace, self.workspace_size, source, out)
-        elif self.workspace_size:
-            workspace = buffers.empty(self.workspace_size, np.uint8)
-        return source, out, workspace
-
-    def _new_result(self) -> Array:
-        shape, axes = self.spec.allocation or opspec.refuse_allocation()
-        result: Array = buffers.empty(shape, self.dtype)
-        return result if axes == _UNPERMUTED else result.transpose(axes)
 
     def __repr__(self) -> str:
         asked = self.spec
@@ -287,11 +265,3 @@ class Plan(Immutable):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Plan._of, (self.spec, self.bands if self._cut_out else None)
-
-
-def _bands_of(asked: OpSpec) -> Bands:
-    opspec.check_memory(asked)
-    rule = asked.align_corners, asked.rule, asked.dtype.name
-    found = {axis: bands(asked.op, *axis, *rule) for axis in set(asked.axes)}
-    d, h, w = (found[axis] for axis in asked.axes)
-    return d, h, w

@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 import math
-import operator
-import reprlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import islice
+from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from . import dtypes
 from .errors import ParameterError, ParameterTypeError
+from .words import dtype_text as dtype_text
+from .words import text as text
+from .words import type_name
 
 Scales = tuple[float | None, float | None, float | None]
 
@@ -23,55 +25,104 @@ MOST = 2**31 - 1
 MOST_SCALE = 50.0
 """The largest output/input of the exact op's first phase, and of nearest's kernels on A2 and A3."""
 
-_MOST_READ = 64
+MOST_READ = 64
 """Elements of a sequence that are read: as many as a NumPy array has axes."""
 
-_MOST_SHOWN = 300
-"""Characters of an argument that an error shows, so that two of them make no long message."""
-
-_MOST_LISTED = 16
-"""Elements of a tuple, list, set or dict among them."""
+_INT64 = -(2**63), 2**63 - 1
 
 _NUMBERS = (int, float, np.floating, np.integer)
-_UNORDERED = (set, frozenset, dict)
 
 _SINGLE_ZERO, _SINGLE_INFINITY = 2.0**-150, 2.0**128 - 2.0**103
 """The largest number that float32 rounds to 0, and the least that it rounds to infinity."""
 
 
+class reading:
+    """Turns what reading `given`, the argument `name`, raises into an error that names it.
+
+    All of it but MemoryError: a caller's object raises whatever it likes, our errors too. What we
+    refuse is raised outside.
+    """
+
+    __slots__ = ("given", "name", "wanted")
+
+    def __init__(self, name: str, given: object, wanted: str) -> None:
+        self.name, self.given, self.wanted = name, given, wanted
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self, kind: object, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, Exception) and not isinstance(error, MemoryError):
+            raised = "" if type(error) is TypeError else f"; it raises {type_name(error)}"
+            raise ParameterTypeError(
+                f"{self.name} is {text(self.given)}, wanted {self.wanted}{raised}"
+            ) from None
+
+
 def one_of(name: str, given: Any, wanted: tuple[str, ...]) -> str:
-    """`given`, which is one of the wanted strings."""
+    """`given`, which is one of the wanted strings, as an exact str."""
     if not issubclass(type(given), str):
         raise ParameterTypeError(f"{name} is {text(given)}, wanted one of {', '.join(wanted)}")
-    if given not in wanted:
+    chosen = str.__str__(given)  # a subclass may compare and hash as it likes
+    if chosen not in wanted:
         raise ParameterError(f"{name} is {text(given)}, wanted one of {', '.join(wanted)}")
-    chosen: str = given
     return chosen
 
 
-def integers(name: str, given: Any, count: int, wanted: str = "") -> tuple[int, ...]:
-    """`given` as a tuple of `count` ints; of what has more only a few are read."""
-    wanted = wanted or f"{count} integers"
-    try:
-        numbers = tuple(map(operator.index, islice(given, _MOST_READ)))
-    except MemoryError:
-        raise
-    except Exception:  # a caller's object raises whatever it likes
-        raise ParameterTypeError(f"{name} is {text(given)}, wanted {wanted}") from None
-    if type(given) is not tuple and issubclass(type(given), _UNORDERED):
+def sequence(
+    name: str, given: Any, wanted: str, *, sized: bool = False, whole: bool = False
+) -> tuple[Any, ...]:
+    """The first elements of what has an order.
+
+    sized: whether `given` has to know its length, and no element beyond it is read. whole: whether
+    more elements than are read are refused.
+    """
+    most = MOST_READ + whole
+    with reading(name, given, wanted):
+        found = tuple(islice(given, min(len(given), most) if sized else most))
+        ordered = not issubclass(type(given), (Set, Mapping))
+    if not ordered:
         raise ParameterTypeError(f"{name} is {text(given)}, wanted {wanted}, in order")
-    if len(numbers) != count:
-        shown = text(numbers if len(numbers) < _MOST_READ else given)
+    if whole and len(found) == most:
+        raise ParameterError(f"{name} has more than {MOST_READ} elements, wanted at most that")
+    return found
+
+
+def elements(
+    name: str, given: Any, count: int, wanted: str, *, sized: bool = False
+) -> tuple[Any, ...]:
+    """The elements of a sequence of `count`."""
+    found = sequence(name, given, wanted, sized=sized)
+    if len(found) != count:
+        raise ParameterError(f"{name} is {text(given)}, wanted {wanted}")
+    return found
+
+
+def integers(
+    name: str, given: Any, count: int | None = None, wanted: str = "", *, sized: bool = False,
+    whole: bool = False,
+) -> tuple[int, ...]:  # fmt: skip
+    """A sequence as ints, `count` of them if it is given."""
+    wanted = wanted or f"{count} integers"
+    found = sequence(name, given, wanted, sized=sized, whole=whole)
+    with reading(name, given, wanted):
+        numbers = tuple([n if type(n) is int else _index(n) for n in found])
+    if count is not None and len(numbers) != count:
+        shown = text(numbers if len(numbers) < MOST_READ else given)
         raise ParameterError(f"{name} is {shown}, wanted {wanted}")
     return numbers
 
 
-def five_int64(name: str, given: Any, wanted: str = "") -> tuple[int, ...]:
-    """`given` as a tuple of five ints of 64 bits."""
-    numbers = integers(name, given, 5, wanted)
-    for k, number in enumerate(numbers):
-        if not -(2**63) <= number < 2**63:
-            raise ParameterError(f"{name}[{k}] is {text(number)}, wanted 64 bits")
+def int64s(
+    name: str, given: Any, count: int | None = None, wanted: str = "a sequence of 64-bit integers",
+    *, sized: bool = True, whole: bool = False,
+) -> tuple[int, ...]:  # fmt: skip
+    """A sequence as ints of 64 bits."""
+    numbers = integers(name, given, count, wanted, sized=sized, whole=whole)
+    for k, found in enumerate(numbers):
+        if not _INT64[0] <= found <= _INT64[1]:
+            raise ParameterError(f"{name}[{k}] is {text(found)}, wanted 64 bits")
     return numbers
 
 
@@ -81,7 +132,7 @@ def strides(name: str, given: Any, shape: Sequence[int]) -> tuple[int, ...]:
     A stride of -2^63, which NumPy lets axes of length 1 have, has no absolute value in 64 bits.
     """
     wanted = "5 integers, the bytes from an element to the next along each axis"
-    numbers = five_int64(name, given, wanted)
+    numbers = int64s(name, given, 5, wanted, sized=False)
     if -(2**63) not in numbers:
         return numbers
     for k, (number, size) in enumerate(zip(numbers, shape, strict=True)):
@@ -90,18 +141,18 @@ def strides(name: str, given: Any, shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(0 if number == -(2**63) else number for number in numbers)
 
 
-def integer(name: str, given: Any, least: int, most: int = MOST) -> int:
+def integer(name: str, given: Any, least: int, most: int = MOST, wanted: str = "") -> int:
     """`given` as an int from `least` to `most`."""
-    wanted = f"{least} to {most}"
-    try:
-        number = operator.index(given)
-    except MemoryError:
-        raise
-    except Exception:
-        raise ParameterTypeError(f"{name} is {text(given)}, wanted an integer, {wanted}") from None
+    with reading(name, given, wanted or f"an integer, {least} to {most}"):
+        number = _index(given)
     if not least <= number <= most:
-        raise ParameterError(f"{name} is {text(number)}, wanted {wanted}")
+        raise ParameterError(f"{name} is {text(number)}, wanted {wanted or f'{least} to {most}'}")
     return number
+
+
+def int64(name: str, given: Any, wanted: str = "a 64-bit integer") -> int:
+    """`given` as an int of 64 bits."""
+    return integer(name, given, *_INT64, wanted)
 
 
 def integer_or_none(name: str, given: Any, least: int, most: int = MOST) -> int | None:
@@ -140,14 +191,36 @@ def number(name: str, given: Any, wanted: str = "a float or an int") -> float:
     kind = type(given)  # an instance may say that it is of another class
     if not issubclass(kind, _NUMBERS) or issubclass(kind, np.timedelta64):
         raise ParameterTypeError(f"{name} is {text(given)}, wanted {wanted}")
+    with reading(name, given, wanted):
+        exact = _index(given) if issubclass(kind, int) else _float(given)
     try:
-        return float(given)
+        return float(exact)
     except OverflowError:
-        return math.inf if given > 0 else -math.inf
-    except MemoryError:
-        raise
-    except Exception:
-        raise ParameterTypeError(f"{name} is {text(given)}, wanted {wanted}") from None
+        return math.inf if exact > 0 else -math.inf
+
+
+def double(name: str, given: Any) -> float:
+    """`given` as a float, which an int is that a float holds."""
+    found = number(name, given)
+    if math.isinf(found) and issubclass(type(given), int):
+        raise ParameterError(f"{name} is {text(given)}, wanted a number that a double holds")
+    return found
+
+
+def _index(given: Any) -> int:
+    """operator.index without Python's warning where __index__ returns a subclass of int."""
+    if not issubclass(type(given), int):
+        if issubclass(type(given), np.bool_) or not hasattr(type(given), "__index__"):
+            raise TypeError  # NumPy 1.26 takes its bools, and warns
+        given = type(given).__index__(given)
+    return int.__index__(given)
+
+
+def _float(given: Any) -> float:
+    """float(given), without Python's warning where __float__ returns a subclass of float."""
+    if not issubclass(type(given), float):
+        given = type(given).__float__(given)
+    return float.__float__(given)
 
 
 def input_size(given: Any) -> tuple[int, ...]:
@@ -188,15 +261,8 @@ def scales_of(given: Any) -> Scales:
     wanted = "a float or an int, or three of them (D, H, W)"
     if issubclass(type(given), _NUMBERS):
         given = (given, given, given)
-    try:
-        scales = tuple(islice(given, _MOST_READ))
-    except MemoryError:
-        raise
-    except Exception:
-        raise ParameterTypeError(f"scales is {text(given)}, wanted {wanted}") from None
-    if issubclass(type(given), _UNORDERED):
-        raise ParameterTypeError(f"scales is {text(given)}, wanted {wanted}, in order")
-    if isinstance(given, (str, bytes)) or len(scales) != 3:
+    scales = elements("scales", given, 3, wanted)
+    if issubclass(type(given), (str, bytes)):
         raise ParameterError(f"scales is {text(given)}, wanted {wanted}")
     d, h, w = (scale_of(f"scales[{k}]", scale) for k, scale in enumerate(scales))
     return d, h, w
@@ -223,59 +289,3 @@ def counting(scales: Scales) -> Scales:
     """The scales that are > 0, None for the others."""
     d, h, w = (scale if scale is not None and scale > 0 else None for scale in scales)
     return d, h, w
-
-
-class _Words(reprlib.Repr):
-    """What things say of themselves, but only the beginning of what is long.
-
-    Python prints no int of more than some thousand digits; and an array takes a tenth of a second.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.maxlevel = 4
-        self.maxtuple = self.maxlist = self.maxdict = self.maxset = self.maxfrozenset = _MOST_LISTED
-
-    def repr1(self, x: Any, level: int) -> str:
-        if issubclass(type(x), np.ndarray):
-            plain = np.ndarray.dtype.__get__(x).kind in "biufc"  # others may say anything
-            if not plain or np.ndarray.size.__get__(x) > _MOST_READ:
-                return f"an array of shape {np.ndarray.shape.__get__(x)}"
-        if type(x) is int and x.bit_length() > 10_000:
-            return f"an integer of {x.bit_length()} bits"
-        if type(x) in _UNORDERED and len(x) > _MOST_LISTED:  # reprlib would sort them
-            return f"a {type_name(x)} of {len(x)} elements"
-        if type(x) in (tuple, list, *_UNORDERED):
-            return super().repr1(x, level)
-        return repr(x[:_MOST_SHOWN] if type(x) in (str, bytes) else x)
-
-
-_WORDS = _Words()
-
-
-def text(given: object) -> str:
-    """What an error says of `given`: its own words, unless they are many or none."""
-    try:
-        words = _WORDS.repr(given)
-    except Exception:  # the complaint counts, not what its object says of itself
-        words = f"a {type_name(given)} that cannot be printed"
-    return _shortened(words)
-
-
-def type_name(given: object) -> str:
-    """The name of a thing's type, whatever its metaclass says."""
-    return _shortened(str(type.__dict__["__name__"].__get__(type(given))))
-
-
-def dtype_text(given: Any) -> str:
-    """What an error calls a dtype: uint8, >f4; None is NumPy's float64, and not meant so."""
-    try:
-        if given is None or dtypes.is_composed(given):
-            return text(given)
-        return _shortened(str(dtypes.as_numpy(given)))
-    except Exception:
-        return text(given)
-
-
-def _shortened(words: str) -> str:
-    return words if len(words) <= _MOST_SHOWN else f"{words[:_MOST_SHOWN]} ..."

@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class Status(IntEnum):
-    """What a call answers, in the operators' numbers."""
+    """Status numbers of the operators: what a call answers."""
 
     SUCCESS = 0
     NULL_POINTER = 161001
@@ -21,13 +21,27 @@ class Status(IntEnum):
 
 
 class ParameterError(ValueError):
-    """An argument with a value that cannot be: the text says which, what it was, what is wanted."""
+    """An argument has an impossible value. The text names it, what was given and what was wanted.
+
+    Attributes
+    ----------
+    status : Status
+        INVALID_PARAMETER, 161002; other numbers in subclasses.
+    """
 
     status = Status.INVALID_PARAMETER
 
 
 class ParameterTypeError(TypeError):
-    """An argument of a type that cannot be; NULL_POINTER where an array or size is None."""
+    """An argument has a wrong type. The text names it, what was given and what was wanted.
+
+    Parameters
+    ----------
+    message : str
+        The text.
+    status : Status, optional
+        NULL_POINTER, 161001, if a required argument is None; else INVALID_PARAMETER, 161002.
+    """
 
     def __init__(self, message: str, status: Status = Status.INVALID_PARAMETER) -> None:
         super().__init__(message)
@@ -35,24 +49,24 @@ class ParameterTypeError(TypeError):
 
 
 class RuntimeStateError(ParameterError):
-    """A call at a time that cannot be: the text says what was called, and what came before."""
+    """A call came at a wrong time. The text says what was called and what came before."""
 
     status = Status.RUNTIME_ERROR
 
 
 class InferShapeError(ParameterError):
-    """Attributes from which no shape follows; the text says what was given and what is wanted."""
+    """No shape follows from the attributes (status 561001). The text says what was wanted."""
 
     status = Status.INFERSHAPE_ERROR
 
 
 class TilingError(ParameterError):
-    """What the device's tiling refuses; the text says what was given and what is wanted."""
+    """The device's tiling refuses the arguments (status 561002). The text says what was wanted."""
 
     status = Status.TILING_ERROR
 
 
 class KernelNotFoundError(ParameterError):
-    """A type that an operator's IR admits and no kernel computes."""
+    """No kernel computes a type that the operator's IR admits (status 561003)."""
 
     status = Status.KERNEL_NOT_FOUND
