@@ -13,7 +13,7 @@ from aclnn_calls import HUGE, NCDHW, NDHWC, OK, OPS, I, N, answer, arguments, ea
 from upsample3d import aclnn
 from upsample3d.aclnn import AclTensor, aclDataType, aclFormat
 from upsample3d.cann import call as aclnn_call
-from upsample3d.cann import checks as aclnn_checks
+from upsample3d.cann import checks
 
 INPUT_SIDE = (2, 2, 6, 8, 10)
 
@@ -159,7 +159,7 @@ def test_check_alone(op, key):
     assert status == case.status
     assert message.startswith(case.message)
     if case.check is not None:
-        others = {check.__name__ for check in (*op.operator.checks, *aclnn_checks.MEMORY)}
+        others = {check.__name__ for check in (*op.operator.checks, *checks.MEMORY)}
         assert failing(op, case.made(), others - IMPLIED.get(case.check, set())) == [case.check]
 
 
@@ -197,7 +197,7 @@ def failing(op, changes, asked):
     call, *arrays = aclnn_call.read(
         op.operator, *(given[name] for name in names), scales, given["gradInput"]
     )
-    memory = () if call.empty else aclnn_checks.MEMORY
+    memory = () if call.empty else checks.MEMORY
     found = {c.__name__: c(call) for c in op.operator.checks if c.__name__ in asked}
     found |= {c.__name__: c(*arrays) for c in memory if c.__name__ in asked}
     return [name for name, wrong in found.items() if wrong is not None]

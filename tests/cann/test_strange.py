@@ -12,7 +12,7 @@ from aclnn_calls import OPS, POSITIONS, arguments, each_op
 from graph_calls import FIVE, TEN, every, refused
 from modes import FTZ_DAZ, TO_ZERO, UPWARD, Mode, x86
 from strange import ERRORS, NUMBERS, STRANGE, TENSORS, Counts, Measure, raising
-from test_tiling_mistakes import CUBE, each_plan
+from tilings import CUBE, each_plan
 
 import upsample3d as up
 from upsample3d import aclnn, graph, tiling

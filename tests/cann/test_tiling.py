@@ -7,13 +7,13 @@ import math
 
 import numpy as np
 import pytest
+from tilings import CUBE
 
 import upsample3d as up
 from upsample3d.spec.errors import TilingError
 from upsample3d.tiling import nearest_950, nearest_a2, trilinear_a2
 
 LARGE = 2**31 - 1
-CUBE = (1, 1, 32, 32, 32)
 
 
 def column(tiling, name: str) -> tuple:

@@ -7,12 +7,12 @@ import math
 
 import numpy as np
 import pytest
+from tilings import CUBE
 
 from upsample3d.spec.errors import TilingError
 from upsample3d.tiling import nearest_950
 
 LARGE = 2**31 - 1
-CUBE = (1, 1, 32, 32, 32)
 DERIVED = [  # grad_input -> sch_id, cores, block_factor, tail
     ((1, 1, 32, 32, 32), (3, 64, 512, 0)),
     ((1, 1, 64, 64, 32), (1, 64, 2048, 0)),

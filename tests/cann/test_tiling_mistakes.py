@@ -8,18 +8,12 @@ from dataclasses import asdict
 import ml_dtypes
 import numpy as np
 import pytest
+from tilings import CUBE, PLANS, each_plan
 
 import upsample3d as up
 from upsample3d.spec.errors import TilingError
-from upsample3d.tiling import nearest_950, nearest_a2, trilinear_a2
+from upsample3d.tiling import nearest_950, trilinear_a2
 
-CUBE = (1, 1, 32, 32, 32)
-PLANS = {
-    nearest_950: ("grad_output_shape", "grad_input_shape", "scales"),
-    nearest_a2: ("grad_output_shape", "input_size", "scales"),
-    trilinear_a2: ("grad_output_shape", "grad_input_shape", "inverse_scales"),
-}
-each_plan = pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.__name__)
 VALUES = [(1, 1, 4, 4), (1,) * 6, (), (1, 1, 4, 4, 2**63), (1, 1, 4, 4, 10**5000)]
 TYPES = [None, 5, "abcde", (1, 1, 4.0, 4, 4), (1, 1, 4, 4, None), ("1",) * 5]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from upsample3d import volumes
-from upsample3d.demo import story as demo
+from upsample3d.demo import story
 
 DATA = Path(nibabel.__file__).parent / "tests" / "data"
 RNG = np.random.default_rng(0)
@@ -93,7 +93,7 @@ def test_adjoint_holds_on_a_real_scan(capsys):
     assert x.shape == (1, 2, 128, 96, 24)
     assert volume.data.flags.f_contiguous
     assert x.strides[2] == 4
-    assert demo.check_adjoint(x) <= 1e-6
+    assert story.check_adjoint(x) <= 1e-6
     assert "1 x 2 x 256 x 192 x 48" in capsys.readouterr().out
 
 

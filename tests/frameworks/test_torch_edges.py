@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 import torch.nn.functional as F  # noqa: E402
 
 import upsample3d.torch as backend  # noqa: E402
-from upsample3d.frameworks import torch_run as torch_kernels  # noqa: E402
+from upsample3d.frameworks import torch_run  # noqa: E402
 from upsample3d.geometry.kinds import OPERATIONS  # noqa: E402
 
 LAST, PLAIN = torch.channels_last_3d, torch.contiguous_format
@@ -222,7 +222,7 @@ def test_scales_are_read_whatever_set_flush_denormal_says(mode, runs):
     scales = (1e38, 3e38, 8.5e37, 1e-38, 3e-39, 1.7)
 
     def answers():
-        torch_kernels._prepare.cache_clear()
+        torch_run._prepare.cache_clear()
         for scale, dtype in itertools.product(scales, (torch.float32, torch.float64)):
             x = integers(1, 2, 2, 3, 2, dtype=dtype)
             g = integers(1, 2, 4, 4, 4, dtype=dtype)

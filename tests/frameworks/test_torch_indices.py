@@ -15,7 +15,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import upsample3d.torch as backend  # noqa: E402
-from upsample3d.frameworks import torch_run as torch_kernels  # noqa: E402
+from upsample3d.frameworks import torch_run  # noqa: E402
 from upsample3d.geometry.kinds import bands  # noqa: E402
 
 LAST, PLAIN = torch.channels_last_3d, torch.contiguous_format
@@ -102,7 +102,7 @@ def test_every_index_up_to_100_is_stock_s(mode, dtype, kernel):
     wide = "float64" if dtype is torch.float64 else "float32"
     for i in range(1, 101):
         x = line(torch.arange(i)[None].to(dtype), kernel)
-        rule = torch_kernels.rule_of(mode, dtype, tuple(x.shape), x.stride())
+        rule = torch_run.rule_of(mode, dtype, tuple(x.shape), x.stride())
         for o in range(1, 101):
             stock = NEAREST[mode][0](x, [1, 1, o])[0, -1, 0, 0].double().numpy()
             found = bands(mode, i, o, rule=rule, dtype=wide).lo
@@ -131,7 +131,7 @@ def test_reported_indices(mode, dtype, kernel, i, o, at, axis):
     theirs, stock = both(NEAREST[mode][0], y, size)
     assert torch.equal(theirs, stock)
     differ = (ours[0, 0] != theirs[0, 0]).flatten().nonzero().flatten().tolist()
-    assert differ == ([at] if dtype is torch.float64 or torch_kernels._fuses() else [])
+    assert differ == ([at] if dtype is torch.float64 or torch_run._fuses() else [])
 
 
 def test_kernels_that_are_not_fused_are_followed_too():

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from importlib import metadata
@@ -116,3 +117,11 @@ def test_version_is_that_of_the_package():
     except metadata.PackageNotFoundError:
         pytest.skip("built in place, not installed")
     assert up.__version__ not in (ROOT / "pyproject.toml").read_text()
+
+
+def test_no_file_of_tests_imports_another():
+    """What several share stands in tests/tools."""
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    assert len(files) > 90
+    for file in files:
+        assert not re.search(r"^\s*(from|import) test_\w+", file.read_text(), re.MULTILINE), file

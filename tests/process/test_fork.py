@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forked and spawned children, Python threads, Ctrl-C: nothing hangs, and answers stay right.
-
-A program that hangs shows where, through faulthandler, and fails.
-"""
+"""Forked and spawned children: nothing hangs, and answers stay right."""
 
 from __future__ import annotations
 
@@ -10,43 +7,9 @@ import multiprocessing
 import os
 import subprocess
 import sys
-import threading
 
-import numpy as np
 import pytest
-
-import upsample3d as up
-
-SETUP = """
-import ctypes, faulthandler, multiprocessing, os, signal, subprocess, sys, threading, time
-faulthandler.dump_traceback_later(100, exit=True)
-import numpy as np
-import upsample3d as up
-source = np.random.default_rng(0).random((1, 8, 64, 64, 64), np.float32)
-size = (1, 8, 32, 32, 32)
-def work(_=None):
-    return up.trilinear_backward(source, size).tobytes(), up.get_num_threads()
-def child(function):
-    # Whether function() is true in a forked child.
-    number = os.fork()
-    if number == 0:
-        os._exit(0 if function() else 1)
-    return os.waitpid(number, 0)[1] == 0
-def serial_and_right():
-    return work() == (wanted, 1)
-"""
-
-
-def python(code: str, seconds: float = 120) -> str:
-    """What a program prints; one that hangs fails."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "4", "PYTHONWARNINGS": "ignore"}
-    run = subprocess.run(
-        [sys.executable, "-c", SETUP + code], env=environment, capture_output=True, text=True,
-        timeout=seconds,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    return run.stdout.strip()
-
+from programs import SETUP, python
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
 
@@ -171,24 +134,6 @@ print("fine")
     assert python(code) == "fine"
 
 
-def test_threads_after_a_subinterpreter_was_made():
-    """Python 3.11 then says of threads that they hold the GIL when they do not."""
-    code = """
-try:
-    import _interpreters as interpreters
-except ModuleNotFoundError:
-    import _xxsubinterpreters as interpreters
-other = interpreters.create()
-wanted = up.trilinear_backward(source, size, num_threads=1).tobytes()
-for _ in range(20):
-    assert up.trilinear_backward(source, size, num_threads=2).tobytes() == wanted
-interpreters.destroy(other)
-assert up.trilinear_backward(source, size, num_threads=2).tobytes() == wanted
-print("fine")
-"""
-    assert python(code) == "fine"
-
-
 @forks
 def test_grandchild_and_child_of_a_thread():
     code = """
@@ -245,59 +190,3 @@ if __name__ == "__main__":
     print("fine")
 """
     assert python(code) == "fine"
-
-
-def test_eight_python_threads_of_two():
-    code = """
-wanted, _ = work()
-wrong = []
-def run():
-    for _ in range(40):
-        if up.trilinear_backward(source, size, num_threads=2).tobytes() != wanted: wrong.append(1)
-threads = [threading.Thread(target=run) for _ in range(8)]
-for thread in threads: thread.start()
-for thread in threads: thread.join()
-assert not wrong
-print("fine")
-"""
-    assert python(code) == "fine"
-
-
-def test_python_threads_share_a_plan():
-    rng = np.random.default_rng(0)
-    sources = [rng.random((1, 2, 20, 30, 40), np.float32) for _ in range(8)]
-    size = (1, 2, 10, 15, 20)
-    plan = up.Plan("trilinear_backward", sources[0].shape, "float32", input_size=size)
-    wanted = [plan(source).tobytes() for source in sources]
-    wrong = []
-
-    def run(k: int) -> None:
-        for _ in range(50):
-            both = plan(sources[k]), up.trilinear_backward(sources[k], size)
-            if any(result.tobytes() != wanted[k] for result in both):
-                wrong.append(k)
-
-    threads = [threading.Thread(target=run, args=(k,)) for k in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
-
-
-def test_ctrl_c_is_heard_during_a_long_call():
-    code = """
-long = np.broadcast_to(np.float32(1), (1, 64, 1024, 1024, 512))
-threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-begin = time.monotonic()
-try:
-    up.trilinear_backward(long, (1, 64, 512, 512, 256), num_threads=1)
-except KeyboardInterrupt:
-    print("heard", time.monotonic() - begin)
-wanted = work()[0]
-assert work()[0] == wanted
-"""
-    heard, seconds = python(code, 120).split()
-    assert heard == "heard"
-    # The whole call reads 128 GiB, which no machine does in 20 s with one thread.
-    assert float(seconds) < 20
