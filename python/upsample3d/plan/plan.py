@@ -161,9 +161,13 @@ class Plan(Prepared):
         KeyboardInterrupt, ends a long call; each element of `out` is then either unchanged or
         final.
         """
-        target = out
-        if target is None or workspace is None or not self._plain(source, target, workspace):
-            source, target, workspace = self._checked(source, target, workspace)
+        if workspace is None:
+            if out is None and self._fits(source):
+                return self.run(source, None)
+        elif out is not None and self._plain(source, out, workspace):
+            self.execute(source, out, workspace)
+            return out
+        source, target, workspace = self._checked(source, out, workspace)
         if self._job is not None:
             self.execute(source, target, workspace)
         return target if out is None else out

@@ -128,6 +128,15 @@ class Prepared(Immutable):
         job.run(source, out, workspace, threads)
         cpu.note_end_of_call()
 
+    def _fits(self, source: Any) -> bool:
+        """Whether a source is what the plan is made for, as most are."""
+        return (
+            type(source) is np.ndarray
+            and source.shape == self.shape
+            and source.strides == self.strides
+            and source.dtype == self.dtype
+        )
+
     def _plain(self, source: Array, out: Any, workspace: Any) -> bool:
         """Whether arrays are given that need no closer look: the shortest way for small calls."""
         return (
@@ -145,12 +154,7 @@ class Prepared(Immutable):
 
     def _checked(self, source: Array, out: Any, workspace: Any) -> tuple[Array, Array, Any]:
         """All as plain arrays, `out` and `workspace` new if None; refuses those that do not fit."""
-        if (
-            type(source) is not np.ndarray
-            or source.strides != self.strides
-            or source.shape != self.shape
-            or source.dtype != self.dtype
-        ):
+        if not self._fits(source):
             name = self.spec.operation.source
             source = buffers.check_match(name, source, self.shape, self.strides, self.dtype)
         if out is None:

@@ -30,6 +30,7 @@ MOST_READ = 64
 
 _INT64 = -(2**63), 2**63 - 1
 
+_INT = {int}
 _NUMBERS = (int, float, np.floating, np.integer)
 
 _SINGLE_ZERO, _SINGLE_INFINITY = 2.0**-150, 2.0**128 - 2.0**103
@@ -106,9 +107,11 @@ def integers(
     whole: bool = False,
 ) -> tuple[int, ...]:  # fmt: skip
     """A sequence as ints, `count` of them if it is given."""
+    if type(given) is tuple and len(given) == count and set(map(type, given)) == _INT:
+        return given
     wanted = wanted or f"{count} integers"
     found = sequence(name, given, wanted, sized=sized, whole=whole)
-    if any([type(number) is not int for number in found]):
+    if set(map(type, found)) != _INT:
         with reading(name, given, wanted):
             found = tuple(map(_index, found))
     if count is not None and len(found) != count:
@@ -192,16 +195,15 @@ def number(name: str, given: Any, wanted: str = "a float or an int") -> float:
     A duration is none, though NumPy counts it among its integers.
     """
     kind = type(given)  # an instance may say that it is of another class
-    if kind is float:
-        return given  # type: ignore[no-any-return]
-    if not issubclass(kind, _NUMBERS) or issubclass(kind, np.timedelta64):
-        raise ParameterTypeError(f"{name} is {text(given)}, wanted {wanted}")
-    with reading(name, given, wanted):
-        exact = _index(given) if issubclass(kind, int) else _float(given)
+    if kind is not float and kind is not int:
+        if not issubclass(kind, _NUMBERS) or issubclass(kind, np.timedelta64):
+            raise ParameterTypeError(f"{name} is {text(given)}, wanted {wanted}")
+        with reading(name, given, wanted):
+            given = _index(given) if issubclass(kind, int) else _float(given)
     try:
-        return float(exact)
+        return float(given)
     except OverflowError:
-        return math.inf if exact > 0 else -math.inf
+        return math.inf if given > 0 else -math.inf
 
 
 def double(name: str, given: Any) -> float:
