@@ -233,3 +233,10 @@ def test_well_packed_files_are_read(tmp_path):
     path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()), 9))
     assert 8_000_352 / path.stat().st_size > 900
     assert volumes.read(path).data.shape == (200, 200, 200)
+
+
+def test_nifti_without_nibabel(tmp_path, monkeypatch):
+    (tmp_path / "x.nii").write_bytes(b"")
+    monkeypatch.setitem(__import__("sys").modules, "nibabel", None)
+    with pytest.raises(ModuleNotFoundError, match=r"x\.nii: NIfTI wants nibabel"):
+        volumes.read(tmp_path / "x.nii")

@@ -17,7 +17,7 @@ from arrays import channels_last, misaligned, placed
 from modes import FTZ_DAZ, TO_ZERO, UPWARD, Mode, x86
 
 import upsample3d as up
-from upsample3d.plan import schedule
+from upsample3d.plan import machine
 
 each_case = pytest.mark.parametrize("case", CASES)
 
@@ -26,7 +26,7 @@ each_case = pytest.mark.parametrize("case", CASES)
 def many_threads(monkeypatch, tune):
     """Small work is shared too, and by more threads than there are cores."""
     tune(thread_bytes=1)
-    monkeypatch.setattr(schedule, "allowed_threads", lambda: 8)
+    monkeypatch.setattr(machine, "allowed_threads", lambda: 8)
 
 
 @each_case

@@ -16,7 +16,7 @@ import oracle
 import pytest
 
 import upsample3d as up
-from upsample3d.plan import schedule
+from upsample3d.plan import machine
 from upsample3d.spec import opspec
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="mappings are Linux's")
@@ -226,7 +226,7 @@ BOUNDARIES = [
 @pytest.mark.parametrize(("op", "shape", "other", "dtype", "fmt", "refused"), BOUNDARIES, ids=str)
 def test_sizes_at_the_edges(op, shape, other, dtype, fmt, refused, monkeypatch):
     monkeypatch.setattr(opspec, "_memory", lambda: 16 * GB)
-    monkeypatch.setattr(schedule, "allowed_threads", lambda: 4)
+    monkeypatch.setattr(machine, "allowed_threads", lambda: 4)
     size = {"input_size": other} if op.endswith("_backward") else {"output_size": other}
 
     def plan():

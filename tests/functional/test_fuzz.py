@@ -24,7 +24,7 @@ from strange import Masked, raising, released
 
 import upsample3d as up
 from upsample3d.aclnn import AclTensor
-from upsample3d.plan import machine, schedule
+from upsample3d.plan import machine
 
 FIXED = os.environ.get("HYPOTHESIS_PROFILE") != "random"
 many = settings(
@@ -50,7 +50,7 @@ def drawing(data):
 def restored(monkeypatch):
     """The constants that an example may set are as before at the end."""
     monkeypatch.setattr(machine, "this", machine.this)
-    monkeypatch.setattr(schedule, "allowed_threads", lambda: 4)
+    monkeypatch.setattr(machine, "allowed_threads", lambda: 4)
 
 
 @pytest.mark.long

@@ -33,7 +33,7 @@ from floats import (
 from modes import FTZ_DAZ, TO_ZERO, UPWARD, Mode, x86
 
 import upsample3d as up
-from upsample3d.plan import schedule
+from upsample3d.plan import machine
 
 each_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: str(np.dtype(d)))
 
@@ -65,7 +65,7 @@ def test_picks_keep_numbers(op, dtype):
 @each_dtype
 def test_table(dtype, threads, bits, monkeypatch, tune):
     tune(thread_bytes=1)
-    monkeypatch.setattr(schedule, "allowed_threads", lambda: threads)
+    monkeypatch.setattr(machine, "allowed_threads", lambda: threads)
     calls = {up.nearest_backward: wrong_sums, up.nearest_exact_backward: wrong_sums}
     calls |= {up.trilinear: wrong_blends, up.trilinear_backward: wrong_gradients}
     for op, wrong in calls.items():

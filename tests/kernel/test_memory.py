@@ -12,7 +12,7 @@ import pytest
 from arrays import channels_last, placed
 
 import upsample3d as up
-from upsample3d.plan import schedule
+from upsample3d.plan import machine
 
 DTYPES = (np.float32, np.float16, ml_dtypes.bfloat16, np.float64)
 OPS = ("trilinear_backward", "nearest_exact_backward", "trilinear", "nearest")
@@ -78,11 +78,11 @@ def test_workspace_is_enough_wherever_it_begins(op, dtype, lay):
 def test_workspace_is_enough_for_every_thread(op, dtype, lay, monkeypatch, tune):
     """Threads do not share scratch, nor does the last one write past the workspace; and where the
     rows of a tile follow those of another, the bits are those of one thread."""
-    monkeypatch.setattr(schedule, "allowed_threads", lambda: 1)
+    monkeypatch.setattr(machine, "allowed_threads", lambda: 1)
     plan, source, out = prepared(op, dtype, lay)
     wanted = plan(source, out).tobytes()
     tune(thread_bytes=1)
-    monkeypatch.setattr(schedule, "allowed_threads", lambda: 5)
+    monkeypatch.setattr(machine, "allowed_threads", lambda: 5)
     plan, source, out = prepared(op, dtype, lay)
     assert plan.schedule.threads == 5
     for offset in (64, 65, 127):

@@ -11,7 +11,7 @@ import pytest
 from agnostic import DTYPES, LEVELS, OPS, digest
 
 import upsample3d as up
-from upsample3d.plan import schedule
+from upsample3d.plan import machine
 
 SIDES = (1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 40, 200)
 CUTS = {
@@ -81,7 +81,7 @@ def test_everything_at_once(seed, monkeypatch, tune):
     rng = np.random.default_rng(seed)
     asked = question(rng)
     wanted = digest(asked.plan(num_threads=1)(asked.source))
-    monkeypatch.setattr(schedule, "allowed_threads", lambda: 8)
+    monkeypatch.setattr(machine, "allowed_threads", lambda: 8)
     tune(thread_bytes=1, **{name: int(rng.choice(values)) for name, values in CUTS.items()})
 
     source, _ = strewn(rng, asked.source)

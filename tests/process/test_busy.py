@@ -18,7 +18,7 @@ import pytest
 from agnostic import CASES, DTYPES, OPS, SHAPES, digest
 
 import upsample3d as up
-from upsample3d.plan import schedule
+from upsample3d.plan import machine
 
 THREADS = (1, 2, 3, 4, 7, 8, 16)
 SPIN = "while True: pass"
@@ -50,7 +50,7 @@ def dynamic(request):
 def many(monkeypatch, tune):
     """Small work is shared too, and by more threads than there are cores."""
     tune(thread_bytes=1)
-    monkeypatch.setattr(schedule, "allowed_threads", lambda: max(THREADS))
+    monkeypatch.setattr(machine, "allowed_threads", lambda: max(THREADS))
 
 
 def digests(case, threads: int, repeats: int) -> set[str]:

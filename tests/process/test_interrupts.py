@@ -22,7 +22,7 @@ from upsample3d.aclnn import (
     aclnnUpsampleNearest3dBackward,
     aclnnUpsampleNearest3dBackwardGetWorkspaceSize,
 )
-from upsample3d.plan import schedule
+from upsample3d.plan import machine
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="a system without SIGALRM")
 
@@ -169,7 +169,7 @@ def test_chunks_of_one_tile(monkeypatch, tune):
     size = (3, 5, 4, 7, 11)
     wanted = up.trilinear_backward(source, size).tobytes()
     tune(chunk_bytes=1, thread_bytes=1)
-    monkeypatch.setattr(schedule, "allowed_threads", lambda: 3)
+    monkeypatch.setattr(machine, "allowed_threads", lambda: 3)
     for sch_id in (1, 2, 3):
         for threads in (1, 2, 3):
             plan = up.Plan(

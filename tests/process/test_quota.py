@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from upsample3d.plan import schedule
+from upsample3d.plan import machine
 
 
 @pytest.fixture
@@ -21,8 +21,8 @@ def groups(tmp_path, monkeypatch):
             path.write_text(text)
         (tmp_path / "groups").write_text(lines)
 
-    monkeypatch.setattr(schedule, "GROUPS", tmp_path / "groups")
-    monkeypatch.setattr(schedule, "MOUNT", tmp_path / "mount")
+    monkeypatch.setattr(machine, "GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(machine, "MOUNT", tmp_path / "mount")
     return make
 
 
@@ -52,18 +52,18 @@ ONE, TWO = "cpu.cfs_quota_us", "cpu.cfs_period_us"
 )
 def test_quota(lines, files, cores, groups):
     groups(lines, files)
-    assert schedule._quota() == cores
+    assert machine._quota() == cores
 
 
 def test_without_control_groups(tmp_path, monkeypatch):
-    monkeypatch.setattr(schedule, "GROUPS", tmp_path / "not there")
-    assert schedule._quota() == math.inf
+    monkeypatch.setattr(machine, "GROUPS", tmp_path / "not there")
+    assert machine._quota() == math.inf
 
 
 @pytest.mark.parametrize(
     ("quota", "cores"), [("10000 100000", 1), ("150000 100000", 2), ("max 1", 3), ("900000 1", 3)]
 )
 def test_quotas_are_rounded_up_and_processors_count(quota, cores, groups, monkeypatch):
-    monkeypatch.setattr(schedule.cpu, "processors", lambda: 3)
+    monkeypatch.setattr(machine.cpu, "processors", lambda: 3)
     groups("0::/\n", {"cpu.max": quota})
-    assert schedule._cores() == cores
+    assert machine._cores() == cores

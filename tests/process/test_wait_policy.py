@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import upsample3d as up
-from upsample3d.plan import schedule
+from upsample3d.plan import machine
 
 OPENMP = up.build_info()["openmp"]
 pytestmark = pytest.mark.skipif(OPENMP is None, reason="built without OpenMP")
@@ -174,8 +174,8 @@ def small():
 )
 def test_what_pays(d, threads, wakes, monkeypatch):
     """A thread for every 131,072 bytes of source and result; 160 times as many wake them."""
-    monkeypatch.setattr(schedule.cpu, "max_threads", lambda: 64)
-    monkeypatch.setattr(schedule, "_threads", None)
+    monkeypatch.setattr(machine.cpu, "max_threads", lambda: 64)
+    monkeypatch.setattr(machine, "_threads", None)
     plan = up.Plan("nearest", (1, 64, d, 16, 16), "f4", output_size=(d, 16, 32))
     assert 4 * 64 * d * 16 * (16 + 32) == 196_608 * d
     assert (plan.schedule.threads, plan.schedule.wakes) == (threads, wakes)

@@ -26,9 +26,9 @@ def watched(calls: int) -> None:
     import valid_calls
 
     import upsample3d as up
-    from upsample3d.plan import schedule
+    from upsample3d.plan import machine
 
-    schedule.allowed_threads = lambda: 2
+    machine.allowed_threads = lambda: 2
     for k in range(calls):
         rng = np.random.default_rng([11, k])
 

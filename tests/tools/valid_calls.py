@@ -20,7 +20,7 @@ import numpy as np
 import oracle
 
 import upsample3d as up
-from upsample3d.plan import machine, schedule
+from upsample3d.plan import machine
 
 Pick = Callable[[Sequence[Any]], Any]
 
@@ -237,8 +237,8 @@ CUTS = {
 def main(count: int, seed: int) -> None:
     """`count` calls from a seed on, half of them with constants that cut small calls up."""
     started = time.monotonic()
-    schedule.set_threads(4)
-    schedule.allowed_threads = lambda: 4
+    machine.set_threads(4)
+    machine.allowed_threads = lambda: 4
     for k in range(count):
         rng = np.random.default_rng([seed, k])
 

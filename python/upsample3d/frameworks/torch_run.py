@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from ..geometry.kinds import OPERATIONS
-from ..plan import buffers, schedule
+from ..plan import buffers, machine
 from ..plan.cache import admit, kept
 from ..plan.plan import Plan
 from ..spec.errors import ParameterError, ParameterTypeError
@@ -63,7 +63,7 @@ def run(
         op, (source.dtype, source.shape, source.stride()), tuple(output_size),
         None if input_size is None else tuple(input_size), rest, strict,
         None if into is None else (into.shape, into.stride()),
-        (torch.get_num_threads(), schedule.allowed_threads()),
+        (torch.get_num_threads(), machine.allowed_threads()),
     )  # fmt: skip
     if ready is None:
         return None

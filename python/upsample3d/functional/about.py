@@ -7,7 +7,7 @@ from numpy.typing import DTypeLike
 
 from ..geometry.band import Band
 from ..kernel import cpu
-from ..plan.schedule import allowed_threads, set_threads
+from ..plan.machine import allowed_threads, set_threads
 from ..spec import arguments, opspec
 from ..spec.types import Number, Op, Rule
 

@@ -12,8 +12,8 @@ from ..kernel import cpu
 from ..plan import buffers
 from ..plan.buffers import Array
 from ..plan.cache import planned
+from ..plan.machine import allowed_threads
 from ..plan.plan import Plan
-from ..plan.schedule import allowed_threads
 from ..spec import arguments
 from ..spec.errors import ParameterError, ParameterTypeError
 

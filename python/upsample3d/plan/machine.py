@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tuning constants of a plan, as measured on a Zen 5 with 1 MB of L2 and 32 MB of L3."""
+"""This machine: the tuning constants of a plan, and the threads a call may use.
+
+The constants are measured on a Zen 5 with 1 MB of L2 and 32 MB of L3.
+"""
 
 from __future__ import annotations
 
+import math
+import os
 from dataclasses import dataclass
+from pathlib import Path
+
+from ..kernel import cpu
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +92,63 @@ class Machine:
 
 
 this = Machine()
+
+
+GROUPS, MOUNT = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+"""Linux's control groups: the file that names this process's, and their folder."""
+
+
+def _quota() -> float:
+    """The smallest CPU quota of this process's control groups, in cores; infinity without one."""
+    try:
+        lines = GROUPS.read_text().splitlines()
+    except (OSError, ValueError):
+        return math.inf
+    quotas = [math.inf]
+    for line in lines:  # "0::/a/b" in version 2, "4:cpu,cpuacct:/a/b" in version 1
+        _, controllers, path = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        for root in {MOUNT / controllers, MOUNT / "cpu"} if controllers else {MOUNT}:
+            group = root / path.strip("/")
+            quotas += [_quota_of(g) for g in (group, *group.parents) if g.is_relative_to(root)]
+    return min(quotas)
+
+
+def _quota_of(group: Path) -> float:
+    """The quota of one group alone; infinity if it cannot be read, as in some containers."""
+    try:
+        if (group / "cpu.max").exists():
+            quota, period = (group / "cpu.max").read_text().split()
+        else:
+            quota, period = ((group / f"cpu.cfs_{k}_us").read_text() for k in ("quota", "period"))
+        return math.inf if quota == "max" or int(quota) <= 0 else int(quota) / int(period)
+    except (OSError, ValueError, ZeroDivisionError):
+        return math.inf
+
+
+def _cores() -> int:
+    """The cores this process may use: OpenMP's, at most its control groups' quota rounded up."""
+    cores = cpu.processors()
+    if cores == 0:
+        try:
+            cores = len(os.sched_getaffinity(0))
+        except AttributeError:
+            cores = os.cpu_count() or 1
+    quota = _quota()
+    return cores if quota == math.inf else max(1, min(cores, math.ceil(quota)))
+
+
+_threads: int | None = None if os.environ.get("OMP_NUM_THREADS") else _cores()
+
+
+def set_threads(n: int) -> None:
+    """Sets the largest number of threads of a call, for the whole process."""
+    global _threads
+    _threads = n
+
+
+def allowed_threads() -> int:
+    """How many threads a call may use now: the smaller of the setting and OpenMP's limit."""
+    limit: int = cpu.max_threads()
+    return limit if _threads is None else min(limit, _threads)

@@ -13,7 +13,7 @@ from ..kernel import cpu, levels
 from ..spec import layout, opspec
 from ..spec.layout import Five, Layout
 from ..spec.opspec import OpSpec
-from . import buffers, schedule
+from . import buffers, machine, schedule
 from .buffers import Array
 from .immutable import Immutable
 from .schedule import Schedule
@@ -88,7 +88,7 @@ class Prepared(Immutable):
             asked.result_shape, asked.result_strides,
         )  # fmt: skip
         sch_id = opspec.checked_schedule(asked.schedule, schedule.choose(d, h, w))
-        allowed = schedule.allowed_threads()
+        allowed = machine.allowed_threads()
         cut = schedule.cut(
             (d, h, w),
             lies,
@@ -123,7 +123,7 @@ class Prepared(Immutable):
         if self.schedule.threads == 1:
             job.run(source, out, workspace, 1)
             return
-        threads = min(self.schedule.threads, schedule.allowed_threads())
+        threads = min(self.schedule.threads, machine.allowed_threads())
         threads = cpu.ensure_threads(threads, self.schedule.wakes)
         job.run(source, out, workspace, threads)
         cpu.note_end_of_call()
