@@ -45,7 +45,7 @@ def test_no_module_connects_starts_unpickles_or_evaluates(module):
 
 NAMED = {
     "levels.py": ["UPSAMPLE3D_LEVEL"],
-    "schedule.py": ["OMP_NUM_THREADS"],
+    "machine.py": ["OMP_NUM_THREADS"],
     "wait_policy.py": ["GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "KMP_BLOCKTIME"],
     "cpu.pyx": ["OMP_STACKSIZE", "GOMP_STACKSIZE"],
 }
