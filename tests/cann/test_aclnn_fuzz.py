@@ -100,6 +100,7 @@ buffers = st.builds(bytearray, st.integers(0, 1 << 16))
 second_changes = st.dictionaries(st.sampled_from(SECOND), anything | buffers, max_size=2)
 
 
+@pytest.mark.long
 @each_op
 def test_second_phase_answers_whatever_it_gets(op):
     seen = {}

@@ -41,6 +41,7 @@ def size_of_png(path):
     return struct.unpack(">II", content[16:24])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [32, 27])
 def test_phantom_is_recovered(tmp_path, size):
     done = run(tmp_path, "demo", "--size", size)
@@ -78,6 +79,7 @@ def test_real_scan_is_recovered(tmp_path):
     assert size_of_png(tmp_path / "scan.png") == picture.PIXELS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["a$b.npy", "\u6f22.npy", os.fsdecode(b"\xff.npy")])
 def test_npy_volume_works_whatever_its_name(tmp_path, name):
     with (tmp_path / name).open("wb") as file:
@@ -90,6 +92,7 @@ def test_npy_volume_works_whatever_its_name(tmp_path, name):
     assert size_of_png(tmp_path / "b.png") == picture.PIXELS
 
 
+@pytest.mark.long
 def test_without_matplotlib_says_how_to_get_it(tmp_path):
     absent(tmp_path, "matplotlib")
     done = run(tmp_path, "demo", "--size", 16, "--steps", 5)

@@ -45,6 +45,7 @@ def test_interrupt_leaves_nothing(tmp_path, suffix, sent):
     assert [path.name for path in tmp_path.iterdir()] == ["x.npy"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("long", [True, False])
 def test_bar_is_for_long_work_on_a_terminal(tmp_path, long):
     if long:
@@ -71,6 +72,7 @@ def test_bar_is_for_long_work_on_a_terminal(tmp_path, long):
     assert (b"x.npy" in told) == long
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
 @pytest.mark.skipif("ASAN_OPTIONS" in os.environ, reason="AddressSanitizer keeps freed memory")
 def test_memory_stays_bounded(tmp_path):

@@ -68,6 +68,7 @@ def test_whatever_happens_to_streams_the_work_is_done(folder, closed):
     assert (folder / "y.npy").read_bytes() == (folder / "z.npy").read_bytes()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [(["info"], 1), (["--help"], 1), (CHECK, 2)],
@@ -82,6 +83,7 @@ def test_text_that_is_the_work_is_missed(folder, arguments, status):
         assert shell(folder, f'{environment}"$@" > /dev/full 2>&1', *arguments).returncode == status
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-", "2>/dev/full"])
 def test_mistakes_keep_their_status(folder, closed):
     assert shell(folder, f'"$@" {closed}', "forward", "no.npy", *TWICE[2:]).returncode == 2

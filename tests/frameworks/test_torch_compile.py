@@ -73,6 +73,7 @@ def test_inductor_runs_our_forward_and_backward(mode, memory_format, runs):
     assert found[1].is_contiguous(memory_format=memory_format)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(torch.library, "register_vmap"), reason="guards fail in 2.4")
 def test_dynamic_shapes(runs):
     compiled = torch.compile(

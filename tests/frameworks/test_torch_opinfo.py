@@ -73,6 +73,7 @@ def test_opinfo_values(op_db, which, runs):
     backend.disable()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("which", VARIANTS, ids=str)
 def test_opinfo_gradcheck_and_gradgradcheck(op_db, which, runs):
     """As TestBwdGradients: with batched gradients, undefined ones, and vmap over samples."""

@@ -67,6 +67,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.long
 def test_failures_that_cannot_be_printed_are_failures(folder):
     (folder / "test_it.py").write_text("import pytest\n" + UNPRINTABLE)
     done = pytest_of(folder, "-rA")

@@ -35,6 +35,7 @@ def complaints(tmp_path: Path) -> dict[int, str]:
     return {int(line): code for _, line, code in found}
 
 
+@pytest.mark.long
 @pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="wants mypy")
 def test_wrong_uses_are_told_and_right_ones_are_not(tmp_path):
     lines = enumerate(USES.read_text().splitlines(), 1)

@@ -26,6 +26,7 @@ print(most - before)
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc is Linux's")
 def test_long_plans_do_not_fill_the_memory():
     """17.6 MB each: 60 would take 1 GB."""
